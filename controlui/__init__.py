@@ -1,0 +1,1 @@
+"""The Control UI: where an agent's questions meet a person."""

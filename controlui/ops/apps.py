@@ -1,0 +1,10 @@
+"""The ops app."""
+
+from django.apps import AppConfig
+
+
+class OpsConfig(AppConfig):
+    """Health, metrics, the worker loop, commands."""
+
+    name = "controlui.ops"
+    label = "ops"

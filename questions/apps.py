@@ -1,0 +1,19 @@
+"""The questions app."""
+
+from django.apps import AppConfig
+
+
+class QuestionsConfig(AppConfig):
+    """What agents ask, and what people answer."""
+
+    name = "questions"
+
+    def ready(self) -> None:
+        """Lets the end of a run, or of a generation, end its prompts in the same transaction."""
+        from controlui.chat import hooks
+
+        from . import transitions
+
+        hooks.run_ended.append(transitions.cancel_prompts_of_run)
+        hooks.run_recovered.append(transitions.move_prompts_to_run)
+        hooks.conversation_reset.append(transitions.cancel_prompts_of_conversation)
