@@ -224,6 +224,9 @@ STORAGES = {
     "staticfiles": {"BACKEND": "controlui.ops.bundles.BundledStaticFilesStorage"},
 }
 
+# A conversation holds no more pending prompts than this; a further ask is told so (bugs case 108).
+PENDING_PER_CONVERSATION = int(os.environ.get("PENDING_PER_CONVERSATION", "1000"))
+
 # Template that stands in the composer's slot; the dock stays whole whatever it is (design section 6).
 COMPOSER_TEMPLATE = os.environ.get("COMPOSER_TEMPLATE", "pages/_composer.html")
 # Seconds added to the server's clock, read from this file at each use. For tests that move time in a

@@ -33,6 +33,8 @@ class Prompt(models.Model):
 
     uid = models.CharField(max_length=22, unique=True, default=new_uid, editable=False)
     client_id = models.CharField(max_length=128, null=True)
+    # Of the ask's canonical JSON: the same key or id with another body is a mistake of the agent's.
+    body_digest = models.CharField(max_length=64, blank=True, default="")
     agent = models.ForeignKey(Agent, on_delete=models.PROTECT, related_name="prompts")
     conversation = models.ForeignKey(Conversation, on_delete=models.CASCADE, related_name="prompts")
     run = models.ForeignKey(Run, null=True, on_delete=models.SET_NULL, related_name="prompts")
@@ -115,8 +117,8 @@ class Draft(models.Model):
     """What one person has ticked and typed for a prompt and not sent (design rule 4).
 
     `values`: `{question key: {"chosen": [option key, ...], "text": str}}`. `tabs`: the highest sequence
-    seen of each recent tab. `alternate`: a save from a tab that did not know the present revision, kept
-    beside it: `{"tab", "values"}`.
+    seen of each recent tab. `alternates`: what tabs that did not know the present revision saved, kept
+    beside it: a list of `{"tab", "values"}`, the newest last.
     """
 
     prompt = models.ForeignKey(Prompt, on_delete=models.CASCADE, related_name="drafts")
@@ -125,7 +127,7 @@ class Draft(models.Model):
     revision = models.PositiveIntegerField(default=0)
     tab = models.CharField(max_length=64, blank=True, default="")
     tabs = models.JSONField(default=dict)
-    alternate = models.JSONField(null=True)
+    alternates = models.JSONField(default=list)
     updated_at = models.DateTimeField()
 
     class Meta:
@@ -133,12 +135,11 @@ class Draft(models.Model):
 
 
 class AskKey(models.Model):
-    """An `Idempotency-Key` of an agent: lives 24 hours, names one prompt and the body that made it."""
+    """An `Idempotency-Key` of an agent: lives 24 hours and names the one prompt it made."""
 
     agent = models.ForeignKey(Agent, on_delete=models.CASCADE, related_name="+")
     key = models.CharField(max_length=200)
     prompt = models.ForeignKey(Prompt, on_delete=models.CASCADE, related_name="ask_keys")
-    body_digest = models.CharField(max_length=64)
     created_at = models.DateTimeField()
 
     class Meta:
@@ -180,4 +181,3 @@ class PromptEvent(models.Model):
             models.UniqueConstraint(fields=["conversation", "number"], name="event_place_in_chain"),
             models.CheckConstraint(condition=Q(number__gt=0) & ~Q(previous=F("digest")), name="event_is_a_link"),
         ]
-

@@ -109,9 +109,10 @@ class Stream(models.Model):
 
     class Meta:
         constraints = [
+            models.UniqueConstraint(fields=["conversation", "prompts", "audience"], name="one_stream_per_audience"),
             models.UniqueConstraint(
-                fields=["conversation", "prompts", "audience"], nulls_distinct=False, name="one_stream_per_audience"
-            )
+                fields=["conversation", "prompts"], condition=Q(audience=None), name="one_stream_without_audience"
+            ),
         ]
         indexes = [
             # Reader: the worker loop, for pages that were not told of a commit.

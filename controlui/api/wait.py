@@ -1,0 +1,237 @@
+"""Where agents wait: a raw ASGI callable beside Django (design rule 9).
+
+A waiting agent is one coroutine and one channel: no thread, no connection, no view. It reads the row, then
+waits for whichever comes first: a message that the prompt changed, the prompt's own deadline, the end of the
+wait, a slow re-check (a message may be lost), or the caller hanging up. `POST /ask?wait=` creates through
+Django and then holds its reply the same way. Access is checked again before anything is handed out.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import random
+import re
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import parse_qs
+
+from channels.db import database_sync_to_async
+from channels.layers import get_channel_layer
+
+from controlui.chat import access, clock
+from controlui.errors import ControlUIError, Unavailable, is_database_trouble
+from controlui.live.groups import prompt_group
+from questions import queries
+from questions.access import get_prompt_for
+from questions.models import Prompt
+from questions.transitions import expire_due_prompts
+
+Scope = dict[str, Any]
+Receive = Callable[[], Awaitable[dict[str, Any]]]
+Send = Callable[[dict[str, Any]], Awaitable[None]]
+Application = Callable[[Scope, Receive, Send], Awaitable[None]]
+
+WAIT_PATH = re.compile(r"/api/v1/questions/(?P<id>[^/]+)/wait/?")
+ASK_PATH = re.compile(r"/api/v1/ask/?")
+MAX_SECONDS = 120
+DEFAULT_SECONDS = 60
+# A message may be lost (a process died between commit and publish), so a waiter looks again now and then.
+RECHECK_SECONDS = 20.0
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What one look at the row showed: a whole HTTP answer, and how long the prompt may still be open."""
+
+    status: int
+    body: dict[str, Any]
+    retry_after: int | None = None
+    uid: str = ""
+    pending: bool = False
+    seconds_left: float | None = None
+
+
+class WaitDoor:
+    """Answers the two waiting calls and passes everything else on to Django."""
+
+    def __init__(self, inner: Application) -> None:
+        self.inner = inner
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        path = scope.get("path", "")
+        waiting = WAIT_PATH.fullmatch(path) if scope.get("method") == "GET" else None
+        if waiting is not None:
+            await self.wait(scope, receive, send, waiting["id"])
+        elif scope.get("method") == "POST" and ASK_PATH.fullmatch(path) and b"wait=" in scope["query_string"]:
+            await self.ask(scope, receive, send)
+        else:
+            await self.inner(scope, receive, send)
+
+    async def wait(self, scope: Scope, receive: Receive, send: Send, id: str) -> None:
+        """`GET /questions/{id}/wait?seconds=N`: the record, at the end or after N seconds."""
+        seconds = read_seconds(scope, "seconds")
+        if seconds is None:
+            await reply(send, Seen(422, bad_seconds("seconds")))
+            return
+        seen = await hold(bearer(scope), id, seconds, receive)
+        if seen is not None:
+            await reply(send, seen)
+
+    async def ask(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """`POST /ask?wait=N`: creates through Django, then holds the reply until the end or N seconds."""
+        seconds = read_seconds(scope, "wait")
+        if seconds is None:
+            await reply(send, Seen(422, bad_seconds("wait")))
+            return
+        created = Captured()
+        await self.inner(scope, receive, created)
+        if created.status not in {200, 201}:
+            # No status at all: the caller hung up before Django had answered.
+            if created.status:
+                await created.pass_on(send)
+            return
+        seen = await hold(bearer(scope), json.loads(created.body)["id"], seconds, receive)
+        if seen is not None:
+            await reply(send, Seen(created.status, seen.body) if seen.status == 200 else seen, created.headers)
+
+
+class Captured:
+    """A `send` that keeps a small response instead of sending it."""
+
+    def __init__(self) -> None:
+        self.status = 0
+        self.headers: list[tuple[bytes, bytes]] = []
+        self.body = b""
+
+    async def __call__(self, message: dict[str, Any]) -> None:
+        if message["type"] == "http.response.start":
+            self.status, self.headers = message["status"], list(message.get("headers", []))
+        elif message["type"] == "http.response.body":
+            self.body += message.get("body", b"")
+
+    async def pass_on(self, send: Send) -> None:
+        """Sends what was kept."""
+        await send({"type": "http.response.start", "status": self.status, "headers": self.headers})
+        await send({"type": "http.response.body", "body": self.body})
+
+
+async def hold(token: str, id: str, seconds: float, receive: Receive) -> Seen | None:
+    """Waits for the prompt's end, at most `seconds`; None when the caller hung up meanwhile."""
+    seen = await look(token, id)
+    if not seen.pending or seconds <= 0:
+        return seen
+    loop = asyncio.get_running_loop()
+    end = loop.time() + seconds
+    layer = get_channel_layer()
+    channel = await layer.new_channel("specific.wait")
+    group = prompt_group(seen.uid)
+    await layer.group_add(group, channel)
+    gone = asyncio.ensure_future(hung_up(receive))
+    try:
+        # Again after joining: the end may have come between the first look and the subscription.
+        seen = await look(token, id)
+        while seen.pending and (left := end - loop.time()) > 0 and not gone.done():
+            await first_of(layer, channel, gone, nap(seen, left))
+            seen = await look(token, id)
+        return None if gone.done() else seen
+    finally:
+        gone.cancel()
+        with contextlib.suppress(Exception):
+            await layer.group_discard(group, channel)
+
+
+def nap(seen: Seen, left: float) -> float:
+    """Seconds until the next look when no message comes: the prompt's deadline, the wait's end, or a re-check."""
+    recheck = RECHECK_SECONDS * random.uniform(0.75, 1.25)  # noqa: S311  (spreads load, guards nothing)
+    deadline = seen.seconds_left + 0.01 if seen.seconds_left is not None else left
+    return max(0.0, min(left, deadline, recheck))
+
+
+async def first_of(layer: Any, channel: str, gone: asyncio.Future[None], seconds: float) -> None:
+    """Returns when a message comes, the caller hangs up, or the time is over."""
+    message = asyncio.ensure_future(layer.receive(channel))
+    try:
+        await asyncio.wait({message, gone}, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        message.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await message
+
+
+async def hung_up(receive: Receive) -> None:
+    """Returns when the caller disconnects; the rest of a request's body is read past."""
+    while (await receive())["type"] != "http.disconnect":
+        pass
+
+
+@database_sync_to_async
+def look(token: str, id: str) -> Seen:
+    """One look at the row, as this token may see it now. A waiter at its deadline makes the expiry so."""
+    try:
+        actor = access.actor_of_token(token) if token else None
+        if actor is None:
+            unknown = {"code": "not_authenticated", "message": "Send a valid bearer token.", "details": []}
+            return Seen(401, unknown)
+        prompt = get_prompt_for(actor, id)
+        at = clock.now()
+        if prompt.status == Prompt.Status.PENDING and not prompt.is_open(at):
+            expire_due_prompts(limit=100)
+            prompt = get_prompt_for(actor, id)
+        left = (prompt.closes_at - at).total_seconds() if prompt.closes_at else None
+        record = queries.record(prompt, for_agent=actor.is_agent, at=at)
+        return Seen(
+            200, record, uid=prompt.uid, pending=record["status"] in {"pending", "submitted"}, seconds_left=left
+        )
+    except ControlUIError as error:
+        return Seen(error.status, error.body(), error.retry_after)
+    except Exception as error:
+        if not is_database_trouble(error):
+            raise
+        trouble = Unavailable()
+        return Seen(trouble.status, trouble.body(), trouble.retry_after)
+
+
+def bearer(scope: Scope) -> str:
+    """The bearer token of a request; empty when there is none."""
+    for name, value in scope["headers"]:
+        if name.lower() == b"authorization":
+            scheme, _space, token = value.decode("latin-1").partition(" ")
+            return token.strip() if scheme.lower() == "bearer" else ""
+    return ""
+
+
+def read_seconds(scope: Scope, name: str) -> float | None:
+    """The seconds asked for in the query, at most MAX_SECONDS; None when they are no number."""
+    text = parse_qs(scope["query_string"].decode("latin-1"), keep_blank_values=True).get(name, [""])[-1]
+    if not text:
+        return DEFAULT_SECONDS
+    try:
+        seconds = float(text)
+    except ValueError:
+        return None
+    return min(seconds, MAX_SECONDS) if 0 <= seconds < float("inf") else None
+
+
+def bad_seconds(name: str) -> dict[str, Any]:
+    """The error for a wait that is no number of seconds."""
+    message = f"{name} is a number of seconds from 0 to {MAX_SECONDS}."
+    detail = {"path": name, "rule": "range", "message": message, "limit": MAX_SECONDS}
+    return {"code": "invalid_input", "message": message, "details": [detail]}
+
+
+async def reply(send: Send, seen: Seen, headers: list[tuple[bytes, bytes]] | None = None) -> None:
+    """Sends a JSON answer; `headers` of the creating call are kept (Idempotent-Replayed), but for its length."""
+    body = json.dumps(seen.body, ensure_ascii=False).encode()
+    ours = {b"content-type": b"application/json", b"content-length": str(len(body)).encode()}
+    ours[b"cache-control"] = b"no-store"
+    if seen.status == 401:
+        ours[b"www-authenticate"] = b"Bearer"
+    if seen.retry_after is not None:
+        ours[b"retry-after"] = str(seen.retry_after).encode()
+    dropped = {*ours, b"content-encoding", b"vary"}
+    kept = [(name, value) for name, value in headers or [] if name.lower() not in dropped]
+    await send({"type": "http.response.start", "status": seen.status, "headers": [*ours.items(), *kept]})
+    await send({"type": "http.response.body", "body": body})

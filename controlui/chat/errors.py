@@ -1,0 +1,45 @@
+"""What can go wrong with conversations and runs. The tree is drawn in controlui/errors.py."""
+
+from __future__ import annotations
+
+from controlui.errors import Conflict, Forbidden, InvalidInput, NotFound
+
+
+class RunEnded(Conflict):
+    """The run is over; nothing can be asked or said in it."""
+
+    code = "run_ended"
+    message = "This run has ended. Open a new run."
+
+
+class RunAlreadyEnded(Conflict):
+    """Two ends of one run; the first stands."""
+
+    code = "run_already_ended"
+    message = "This run has ended already; the first end stands."
+
+
+class RunIdInUse(Conflict):
+    """The agent used this run id before, for something else."""
+
+    code = "run_id_in_use"
+    message = "This run id was used before with other values. Choose another id."
+
+
+class KeyReused(Conflict):
+    """The idempotency key was used before with another body."""
+
+    code = "idempotency_key_reused"
+    message = "This Idempotency-Key was used before with another body. Use a new key for a new request."
+
+
+class NotYours(Forbidden):
+    """A run's trigger or target belongs to another conversation or agent."""
+
+
+def invalid(path: str, rule: str, message: str, **more: object) -> InvalidInput:
+    """One fault of an input that only the database could show."""
+    return InvalidInput(details=[{"path": path, "rule": rule, "message": message, **more}])
+
+
+__all__ = ["KeyReused", "NotFound", "NotYours", "RunAlreadyEnded", "RunEnded", "RunIdInUse", "invalid"]

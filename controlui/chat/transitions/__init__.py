@@ -1,0 +1,36 @@
+"""The only door for changes of people, conversations, runs and messages (design rule 2)."""
+
+from .change import Change, change
+from .conversations import (
+    open_conversation,
+    reset_conversation,
+    save_composer_draft,
+    say,
+)
+from .people import (
+    create_agent,
+    create_sign_in_link,
+    create_token,
+    create_user,
+    find_sign_in_link,
+    spend_sign_in_link,
+)
+from .runs import end_due_runs, finish_run, open_run
+
+__all__ = [
+    "Change",
+    "change",
+    "create_agent",
+    "create_sign_in_link",
+    "create_token",
+    "create_user",
+    "end_due_runs",
+    "find_sign_in_link",
+    "finish_run",
+    "open_conversation",
+    "open_run",
+    "reset_conversation",
+    "save_composer_draft",
+    "say",
+    "spend_sign_in_link",
+]

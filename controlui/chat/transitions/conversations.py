@@ -1,0 +1,141 @@
+"""Conversations, and what agents say in them."""
+
+from __future__ import annotations
+
+import datetime as dt
+import unicodedata
+
+from django.db import IntegrityError, transaction
+from django.db.models import Q
+
+from controlui.chat import clock, hooks
+from controlui.chat.errors import KeyReused, RunEnded, invalid
+from controlui.chat.models import Agent, ComposerDraft, Conversation, Message, Run, Stream, User
+
+from .change import change
+from .runs import end_run, find_run
+
+SESSIONLESS_KEY = "\N{SYMBOL FOR NULL}no-session"
+KEY_MAX = 200
+TEXT_MAX = 100_000
+
+
+def clean_key(key: str) -> str:
+    """A sessionKey, trimmed. Raises InvalidInput naming the rule it breaks."""
+    key = key.strip()
+    if not 1 <= len(key) <= KEY_MAX:
+        raise invalid("sessionKey", "length", f"A sessionKey has 1 to {KEY_MAX} characters.", limit=KEY_MAX)
+    if any(unicodedata.category(character) in {"Cc", "Cs"} for character in key):
+        raise invalid("sessionKey", "control_character", "A sessionKey has no control characters.")
+    if key == SESSIONLESS_KEY:
+        raise invalid("sessionKey", "reserved", "This sessionKey is reserved.")
+    return key
+
+
+def open_conversation(
+    *, agent: Agent, key: str = "", created_by: User | None = None, sessionless: bool = False
+) -> Conversation:
+    """The agent's conversation of this key, made if it is new; `sessionless` is its "(no session)" one."""
+    key = SESSIONLESS_KEY if sessionless else clean_key(key)
+    found = Conversation.objects.filter(agent=agent, key=key).first()
+    if found is None:
+        now = clock.now()
+        try:
+            with transaction.atomic():
+                found = Conversation.objects.create(
+                    agent=agent,
+                    key=key,
+                    title="(no session)" if sessionless else "",
+                    sessionless=sessionless,
+                    created_by=created_by,
+                    created_at=now,
+                    active_at=now,
+                )
+                Stream.objects.create(conversation=found)
+        except IntegrityError:
+            found = Conversation.objects.get(agent=agent, key=key)
+    found.agent = agent
+    return found
+
+
+def clean_text(text: str, path: str = "text") -> str:
+    """A message's text. Raises InvalidInput when blank, too long, or not storable."""
+    if not text.strip():
+        raise invalid(path, "blank", "The text is empty.")
+    if len(text) > TEXT_MAX:
+        raise invalid(path, "length", f"The text has at most {TEXT_MAX} characters.", limit=TEXT_MAX, length=len(text))
+    if "\x00" in text or any("\ud800" <= character <= "\udfff" for character in text):
+        raise invalid(path, "character", "The text has a NUL or a lone surrogate.")
+    return text
+
+
+def say(
+    *,
+    agent: Agent,
+    session_key: str,
+    text: str,
+    kind: str = Message.Kind.REPLY,
+    run_id: str | None = None,
+    key: str | None = None,
+    at: dt.datetime | None = None,
+) -> tuple[Message, bool]:
+    """Saves what an agent says; `(message, created)`. A repeat of `key` with the same text is the first message.
+
+    Raises InvalidInput, NotFound (run), RunEnded, KeyReused.
+    """
+    text = clean_text(text)
+    if kind not in {Message.Kind.REPLY, Message.Kind.COMMENTARY}:
+        raise invalid("kind", "unknown_kind", 'The kind is "reply" or "commentary".')
+    conversation = open_conversation(agent=agent, key=session_key)
+    with change(conversation, at) as opened:
+        first = saved_before(opened.conversation, f"agent:{key}" if key else None)
+        if first is not None:
+            if (first.text, first.kind) != (text, kind):
+                raise KeyReused
+            return first, False
+        run = find_run(agent, run_id, opened.conversation) if run_id else None
+        if run is not None and run.status != Run.Status.RUNNING:
+            raise RunEnded
+        message = opened.add_message(
+            stream=opened.stream(), kind=kind, text=text, run=run, idempotency_key=f"agent:{key}" if key else None
+        )
+    return message, True
+
+
+def saved_before(conversation: Conversation, key: str | None) -> Message | None:
+    """The message that this idempotency key saved earlier, if any."""
+    if key is None:
+        return None
+    return (
+        Message.objects.select_related("author", "run", "reply_to")
+        .filter(conversation=conversation, idempotency_key=key)
+        .first()
+    )
+
+
+def reset_conversation(*, conversation: Conversation, at: dt.datetime | None = None) -> Conversation:
+    """Starts a new generation: running runs end as aborted, whatever they or nobody asked is cancelled."""
+    with change(conversation, at) as opened:
+        running = Run.objects.select_for_update().filter(conversation=opened.conversation, status=Run.Status.RUNNING)
+        for run in running.order_by("pk"):
+            end_run(opened, run, Run.Status.ABORTED, reason="reset")
+        for tell in hooks.conversation_reset:
+            tell(opened)
+        opened.conversation.generation += 1
+        opened.touch(opened.stream())
+    return opened.conversation
+
+
+def save_composer_draft(*, conversation: Conversation, user: User, text: str, tab: str = "", tab_seq: int = 0) -> None:
+    """Keeps what a person typed and has not sent. A save of the same tab that arrives late is ignored."""
+    now = clock.now()
+    text = text[:TEXT_MAX].replace("\x00", "")
+    draft, created = ComposerDraft.objects.get_or_create(
+        conversation=conversation,
+        user=user,
+        defaults={"text": text, "tab": tab, "tab_seq": tab_seq, "updated_at": now},
+    )
+    if created:
+        return
+    not_late = Q(tab_seq__lt=tab_seq) | ~Q(tab=tab) | Q(tab="")
+    ComposerDraft.objects.filter(not_late, pk=draft.pk).update(text=text, tab=tab, tab_seq=tab_seq, updated_at=now)

@@ -1,0 +1,93 @@
+"""People, agents, their tokens and sign-in links."""
+
+from __future__ import annotations
+
+import datetime as dt
+
+from django.contrib.auth.models import Group
+from django.db import IntegrityError, transaction
+
+from controlui.chat import clock
+from controlui.chat.access import ADMINS, GUESTS, OPERATORS
+from controlui.chat.errors import invalid
+from controlui.chat.ids import digest, new_token
+from controlui.chat.models import Agent, SignInLink, Token, User
+from controlui.errors import Conflict, NotFound
+
+LINK_LIFETIME = dt.timedelta(hours=24)
+GROUPS = (ADMINS, OPERATORS, GUESTS)
+
+
+def create_user(*, username: str, group: str = OPERATORS) -> User:
+    """A person without a password: they come in by a sign-in link.
+
+    Raises InvalidInput for an unknown group or a name that breaks the rules, Conflict for one in use.
+    """
+    if group not in GROUPS:
+        raise invalid("group", "unknown_group", f"The group must be one of {', '.join(GROUPS)}.")
+    try:
+        User.username_validator(username)
+    except Exception as error:
+        raise invalid("username", "characters", "A name has letters, digits and @ . + - _ only.") from error
+    if not 1 <= len(username) <= 150:
+        raise invalid("username", "length", "A name has 1 to 150 characters.", limit=150)
+    try:
+        with transaction.atomic():
+            user = User(username=username)
+            user.set_unusable_password()
+            user.save()
+            user.groups.add(Group.objects.get(name=group))
+    except IntegrityError as error:
+        raise Conflict(f"There is a person named {username} already.", code="name_in_use") from error
+    return user
+
+
+def create_agent(*, name: str, owner: User | None = None, webhook_url: str = "") -> Agent:
+    """An agent. Raises InvalidInput for a bad name, Conflict for one in use."""
+    name = name.strip()
+    if not 1 <= len(name) <= 100 or not name.isprintable():
+        raise invalid("name", "length", "An agent's name has 1 to 100 printable characters.", limit=100)
+    if webhook_url and not webhook_url.startswith(("http://", "https://")):
+        raise invalid("webhook", "scheme", "A webhook's address begins with http:// or https://.")
+    try:
+        with transaction.atomic():
+            return Agent.objects.create(name=name, owner=owner, webhook_url=webhook_url)
+    except IntegrityError as error:
+        raise Conflict(f"There is an agent named {name} already.", code="name_in_use") from error
+
+
+def create_token(*, agent: Agent | None = None, user: User | None = None) -> str:
+    """A new bearer token of the agent or of the person. Shown once; only its digest is kept."""
+    raw = new_token("agt" if agent else "usr")
+    Token.objects.create(digest=digest(raw), agent=agent, user=user)
+    return raw
+
+
+def create_sign_in_link(*, user: User, at: dt.datetime | None = None) -> str:
+    """The secret part of a link that signs the person in once, within 24 hours."""
+    raw = new_token("in")
+    SignInLink.objects.create(digest=digest(raw), user=user, expires_at=(at or clock.now()) + LINK_LIFETIME)
+    return raw
+
+
+def find_sign_in_link(raw: str) -> SignInLink | None:
+    """The link with this secret, used or not."""
+    return SignInLink.objects.select_related("user").filter(digest=digest(raw)).first()
+
+
+def spend_sign_in_link(*, raw: str, at: dt.datetime | None = None) -> User:
+    """Uses a link up and says whose it was. Of two presses at once, one wins.
+
+    Raises NotFound (`link_unknown`), Conflict (`link_used`, `link_expired`).
+    """
+    at = at or clock.now()
+    link = find_sign_in_link(raw)
+    if link is None or not link.user.is_active:
+        raise NotFound("This sign-in link is not known.", code="link_unknown")
+    spent = SignInLink.objects.filter(pk=link.pk, used_at=None, expires_at__gt=at).update(used_at=at)
+    if spent == 1:
+        return link.user
+    link.refresh_from_db()
+    if link.used_at is not None:
+        raise Conflict("This sign-in link was used already. Ask for a new one.", code="link_used")
+    raise Conflict("This sign-in link has expired. Ask for a new one.", code="link_expired")

@@ -1,0 +1,71 @@
+"""The only way from (actor, id) to a prompt. Unknown and forbidden are the same NotFound (design rule 8)."""
+
+from __future__ import annotations
+
+from django.db.models import Prefetch, Q, QuerySet
+
+from controlui.chat.access import Actor, conversations_for, sees_prompts_for
+from controlui.errors import Conflict, Forbidden, NotFound
+
+from .errors import AgentCannotAnswer
+from .models import Prompt, Question
+
+
+def with_parts(prompts: QuerySet[Prompt]) -> QuerySet[Prompt]:
+    """Prompts with everything that a record or a summary shows."""
+    return prompts.select_related(
+        "agent__owner", "conversation__agent__owner", "run", "message__stream", "ended_by", "acts_for"
+    ).prefetch_related(Prefetch("questions", Question.objects.order_by("index")))
+
+
+def prompts_for(actor: Actor) -> QuerySet[Prompt]:
+    """Every prompt the actor may see; the same rules as `sees_prompts_for`, as one query."""
+    if actor.agent is not None:
+        return Prompt.objects.filter(agent=actor.agent)
+    if actor.user is None:
+        return Prompt.objects.none()
+    if actor.is_admin:
+        return Prompt.objects.all()
+    mine = Prompt.objects.filter(conversation__in=conversations_for(actor))
+    return mine.filter(audience_rule(actor))
+
+
+def audience_rule(actor: Actor) -> Q:
+    """Which audiences' prompts a person who is no admin may see, within conversations they take part in."""
+    from controlui.chat.access import GUESTS, OPERATORS, group_names
+
+    assert actor.user is not None
+    names = group_names(actor.user)
+    if OPERATORS in names:
+        return Q(message__stream__audience__isnull=False)
+    own = Q(message__stream__audience=actor.user)
+    if GUESTS in names:
+        return own & Q(conversation__created_by=actor.user)
+    return own
+
+
+def get_prompt_for(actor: Actor, id: str, *, need: str = "view") -> Prompt:
+    """The prompt with this id (its own, or the one its agent chose). `need`: "view", "answer", "withdraw".
+
+    Raises NotFound; AgentCannotAnswer for an agent that would answer one it may see; Conflict when a
+    person may see two prompts of different agents under the same id (ask by `uid` then).
+    """
+    found = list(with_parts(prompts_for(actor)).filter(Q(uid=id) | Q(client_id=id))[:3])
+    visible = [prompt for prompt in found if sees(actor, prompt)]
+    if not visible:
+        raise NotFound("There is no question with this id, or it is not for you.")
+    if need == "answer" and actor.is_agent:
+        raise AgentCannotAnswer
+    if need == "withdraw" and not actor.is_agent:
+        raise Forbidden(
+            "Only the agent that asked can withdraw a question; you can skip it.", code="person_cannot_withdraw"
+        )
+    exact = [prompt for prompt in visible if prompt.uid == id]
+    if len(visible) > 1 and not exact:
+        raise Conflict("Several agents used this id. Use the question's own id.", code="ambiguous_id")
+    return (exact or visible)[0]
+
+
+def sees(actor: Actor, prompt: Prompt) -> bool:
+    """Whether the actor may see this very prompt."""
+    return sees_prompts_for(actor, prompt.conversation, prompt.message.stream.audience_id)

@@ -1,0 +1,30 @@
+"""The only door for changes of prompts and drafts (design rule 2)."""
+
+from .drafts import SavedDraft, drop_alternate, save_draft, use_alternate
+from .ends import (
+    answer_prompt,
+    cancel_prompts_of_conversation,
+    cancel_prompts_of_run,
+    expire_due_prompts,
+    extend_prompt,
+    move_prompts_to_run,
+    skip_prompt,
+    withdraw_prompt,
+)
+from .opening import open_prompt
+
+__all__ = [
+    "SavedDraft",
+    "answer_prompt",
+    "cancel_prompts_of_conversation",
+    "cancel_prompts_of_run",
+    "drop_alternate",
+    "expire_due_prompts",
+    "extend_prompt",
+    "move_prompts_to_run",
+    "open_prompt",
+    "save_draft",
+    "skip_prompt",
+    "use_alternate",
+    "withdraw_prompt",
+]
