@@ -1,6 +1,7 @@
 """The ops app."""
 
 from django.apps import AppConfig
+from django.core.checks import register
 
 
 class OpsConfig(AppConfig):
@@ -8,3 +9,10 @@ class OpsConfig(AppConfig):
 
     name = "controlui.ops"
     label = "ops"
+
+    def ready(self) -> None:
+        """Registers the system checks."""
+        from . import checks
+
+        for check in checks.ALL:
+            register(check)
