@@ -111,10 +111,10 @@ def signed_in() -> Callable[[User], Client]:
 
 @pytest.fixture
 def ask(agent: Agent, conversation: Conversation) -> Callable[..., Prompt]:
-    """Opens a prompt in the conversation, as its agent would: `ask(questions=..., at=..., runId=...)`."""
+    """Opens a prompt in the conversation, as its agent would: `ask(questions=..., at=..., runId=...)`; None leaves a key out."""
 
     def opened(*, at: Any = None, key: str | None = None, **changes: Any) -> Prompt:
-        body = {**ASK, "sessionKey": "main", **changes}
+        body = {name: value for name, value in {**ASK, "sessionKey": "main", **changes}.items() if value is not None}
         prompt, _created = open_prompt(
             agent=agent, ask=schema.parse_ask(body), body_digest=schema.body_digest(body), key=key, at=at
         )

@@ -44,13 +44,13 @@ def audience_rule(actor: Actor) -> Q:
     return own
 
 
-def get_prompt_for(actor: Actor, id: str, *, need: str = "view") -> Prompt:
+def get_prompt_for(actor: Actor, prompt_id: str, *, need: str = "view") -> Prompt:
     """The prompt with this id (its own, or the one its agent chose). `need`: "view", "answer", "withdraw".
 
     Raises NotFound; AgentCannotAnswer for an agent that would answer one it may see; Conflict when a
     person may see two prompts of different agents under the same id (ask by `uid` then).
     """
-    found = list(with_parts(prompts_for(actor)).filter(Q(uid=id) | Q(client_id=id))[:3])
+    found = list(with_parts(prompts_for(actor)).filter(Q(uid=prompt_id) | Q(client_id=prompt_id))[:3])
     visible = [prompt for prompt in found if sees(actor, prompt)]
     if not visible:
         raise NotFound("There is no question with this id, or it is not for you.")
@@ -60,7 +60,7 @@ def get_prompt_for(actor: Actor, id: str, *, need: str = "view") -> Prompt:
         raise Forbidden(
             "Only the agent that asked can withdraw a question; you can skip it.", code="person_cannot_withdraw"
         )
-    exact = [prompt for prompt in visible if prompt.uid == id]
+    exact = [prompt for prompt in visible if prompt.uid == prompt_id]
     if len(visible) > 1 and not exact:
         raise Conflict("Several agents used this id. Use the question's own id.", code="ambiguous_id")
     return (exact or visible)[0]

@@ -70,13 +70,13 @@ class WaitDoor:
         else:
             await self.inner(scope, receive, send)
 
-    async def wait(self, scope: Scope, receive: Receive, send: Send, id: str) -> None:
+    async def wait(self, scope: Scope, receive: Receive, send: Send, prompt_id: str) -> None:
         """`GET /questions/{id}/wait?seconds=N`: the record, at the end or after N seconds."""
         seconds = read_seconds(scope, "seconds")
         if seconds is None:
             await reply(send, Seen(422, bad_seconds("seconds")))
             return
-        seen = await hold(bearer(scope), id, seconds, receive)
+        seen = await hold(bearer(scope), prompt_id, seconds, receive)
         if seen is not None:
             await reply(send, seen)
 
@@ -118,9 +118,9 @@ class Captured:
         await send({"type": "http.response.body", "body": self.body})
 
 
-async def hold(token: str, id: str, seconds: float, receive: Receive) -> Seen | None:
+async def hold(token: str, prompt_id: str, seconds: float, receive: Receive) -> Seen | None:
     """Waits for the prompt's end, at most `seconds`; None when the caller hung up meanwhile."""
-    seen = await look(token, id)
+    seen = await look(token, prompt_id)
     if not seen.pending or seconds <= 0:
         return seen
     loop = asyncio.get_running_loop()
@@ -132,10 +132,10 @@ async def hold(token: str, id: str, seconds: float, receive: Receive) -> Seen | 
     gone = asyncio.ensure_future(hung_up(receive))
     try:
         # Again after joining: the end may have come between the first look and the subscription.
-        seen = await look(token, id)
+        seen = await look(token, prompt_id)
         while seen.pending and (left := end - loop.time()) > 0 and not gone.done():
             await first_of(layer, channel, gone, nap(seen, left))
-            seen = await look(token, id)
+            seen = await look(token, prompt_id)
         return None if gone.done() else seen
     finally:
         gone.cancel()
@@ -168,18 +168,18 @@ async def hung_up(receive: Receive) -> None:
 
 
 @database_sync_to_async
-def look(token: str, id: str) -> Seen:
+def look(token: str, prompt_id: str) -> Seen:
     """One look at the row, as this token may see it now. A waiter at its deadline makes the expiry so."""
     try:
         actor = access.actor_of_token(token) if token else None
         if actor is None:
             unknown = {"code": "not_authenticated", "message": "Send a valid bearer token.", "details": []}
             return Seen(401, unknown)
-        prompt = get_prompt_for(actor, id)
+        prompt = get_prompt_for(actor, prompt_id)
         at = clock.now()
         if prompt.status == Prompt.Status.PENDING and not prompt.is_open(at):
             expire_due_prompts(limit=100)
-            prompt = get_prompt_for(actor, id)
+            prompt = get_prompt_for(actor, prompt_id)
         left = (prompt.closes_at - at).total_seconds() if prompt.closes_at else None
         record = queries.record(prompt, for_agent=actor.is_agent, at=at)
         return Seen(

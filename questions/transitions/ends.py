@@ -106,10 +106,9 @@ def end(
     receipt: str = "",
     late: bool = False,
 ) -> bool:
-    """The one conditional UPDATE (design rule 1): whether this end won. `late`: an end that needs no open row."""
-    pending = Q(pk=prompt.pk, status=Status.PENDING)
-    if not late:
-        pending &= Q(closes_at=None) | Q(closes_at__gt=opened.at)
+    """The one conditional UPDATE (design rule 1): whether this end won. `late`: by the clock, past its moment."""
+    in_time = Q(closes_at__lte=opened.at) if late else Q(closes_at=None) | Q(closes_at__gt=opened.at)
+    pending = Q(in_time, pk=prompt.pk, status=Status.PENDING)
     ended_at = min(opened.at, prompt.closes_at) if late and prompt.closes_at else opened.at
     changes: dict[str, Any] = {
         "status": status,
@@ -168,8 +167,9 @@ def expire_due_prompts(*, limit: int = 100, at: dt.datetime | None = None) -> in
     for prompt in due.select_related("conversation__agent", "message__stream").order_by("closes_at")[:limit]:
         try:
             with change(prompt.conversation, at) as opened:
-                if prompt.closes_at is not None and prompt.closes_at <= opened.at and expire(opened, prompt):
-                    ended += 1
+                # More time may have been given since the row was found.
+                prompt.refresh_from_db(fields=["expires_at", "closes_at"])
+                ended += expire(opened, prompt)
         except Exception as error:
             # A poison row must not stop the loop: push it ahead and keep why.
             log.exception("prompt_sweep_failed", extra={"prompt": prompt.uid})

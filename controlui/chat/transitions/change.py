@@ -108,7 +108,8 @@ class Change:
         if self._last_stamp is not None:
             self.conversation.active_at = self._last_stamp
         self.conversation.save(update_fields=["seq", "generation", "active_at", "event_count", "event_head"])
-        transaction.on_commit(self._publish)
+        # Robust: the change stands, so trouble with telling of it is logged and never the caller's error.
+        transaction.on_commit(self._publish, robust=True)
 
     def _publish(self) -> None:
         from controlui.chat import live
