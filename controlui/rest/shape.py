@@ -18,6 +18,7 @@ MAX_KEY_SHOWN = 64
 
 # Cannot be stored (PostgreSQL refuses NUL), or cannot be written as UTF-8 at all.
 UNSTORABLE = regex.compile(r"[\x00\ud800-\udfff]")
+SURROGATE = regex.compile(r"[\ud800-\udfff]")
 CONTROL = regex.compile(r"\p{Cc}")
 # Something that leaves ink: no space, no control character, nothing default-ignorable (zero-width, bidi
 # controls, fillers), no annotation mark, no empty Braille cell.
