@@ -111,10 +111,11 @@ def signed_in() -> Callable[[User], Client]:
 
 @pytest.fixture
 def ask(agent: Agent, conversation: Conversation) -> Callable[..., Prompt]:
-    """Opens a prompt in the conversation, as its agent would: `ask(questions=..., at=..., runId=...)`; None leaves a key out."""
+    """Opens a prompt as the agent would: `ask(questions=..., at=..., runId=...)`; None leaves a key out."""
 
     def opened(*, at: Any = None, key: str | None = None, **changes: Any) -> Prompt:
-        body = {name: value for name, value in {**ASK, "sessionKey": "main", **changes}.items() if value is not None}
+        wire = {**ASK, "sessionKey": "main", **changes}
+        body = {name: value for name, value in wire.items() if value is not None}
         prompt, _created = open_prompt(
             agent=agent, ask=schema.parse_ask(body), body_digest=schema.body_digest(body), key=key, at=at
         )

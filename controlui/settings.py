@@ -112,6 +112,8 @@ def database() -> dict[str, Any]:
         return {
             "ENGINE": "django.db.backends.sqlite3",
             "NAME": DATA_DIR / "controlui.sqlite3",
+            # A real file for tests too: threads meet in it as requests do in production.
+            "TEST": {"NAME": DATA_DIR / "test.sqlite3"},
             "OPTIONS": {
                 # IMMEDIATE: a transaction that reads before it writes takes its turn at BEGIN,
                 # instead of failing with "locked" in the middle (bugs case 105).
@@ -123,9 +125,9 @@ def database() -> dict[str, Any]:
                 ),
             },
         }
-    config = dict(dj_database_url.parse(DATABASE_URL))
-    if "postgresql" in str(config["ENGINE"]):
-        options = dict(config.get("OPTIONS") or {})
+    config: dict[str, Any] = {**dj_database_url.parse(DATABASE_URL)}
+    if "postgresql" in config["ENGINE"]:
+        options = {**config.get("OPTIONS", {})}
         # Persistent connections ran out under ASGI (design section 4); the pool is per process.
         options["pool"] = {"min_size": 1, "max_size": int(os.environ.get("DATABASE_POOL", "16")), "timeout": 10}
         config |= {"OPTIONS": options, "CONN_MAX_AGE": 0}
@@ -237,3 +239,5 @@ LOG_LEVEL = os.environ.get("LOG_LEVEL", "INFO").upper()
 LOG_FORMAT = os.environ.get("LOG_FORMAT", "console")
 LOGGING_CONFIG = "controlui.ops.logs.configure"
 LOGGING: dict[str, Any] = {"level": LOG_LEVEL, "format": LOG_FORMAT}
+# One line per request, from the server that `up` runs.
+ACCESS_LOG = flag("ACCESS_LOG")

@@ -32,7 +32,7 @@ from questions.transitions import expire_due_prompts
 Scope = dict[str, Any]
 Receive = Callable[[], Awaitable[dict[str, Any]]]
 Send = Callable[[dict[str, Any]], Awaitable[None]]
-Application = Callable[[Scope, Receive, Send], Awaitable[None]]
+Application = Callable[[Any, Any, Any], Awaitable[None]]
 
 WAIT_PATH = re.compile(r"/api/v1/questions/(?P<id>[^/]+)/wait/?")
 ASK_PATH = re.compile(r"/api/v1/ask/?")
@@ -118,6 +118,17 @@ class Captured:
         await send({"type": "http.response.body", "body": self.body})
 
 
+# One future per held call, so that a stopping server can let all of them go with the record as it is.
+_held: set[asyncio.Future[None]] = set()
+
+
+def end_waits() -> None:
+    """Ends every held call at once with the present record: the agent waits again by id (bugs case 117)."""
+    for stop in _held:
+        if not stop.done():
+            stop.set_result(None)
+
+
 async def hold(token: str, prompt_id: str, seconds: float, receive: Receive) -> Seen | None:
     """Waits for the prompt's end, at most `seconds`; None when the caller hung up meanwhile."""
     seen = await look(token, prompt_id)
@@ -129,15 +140,17 @@ async def hold(token: str, prompt_id: str, seconds: float, receive: Receive) -> 
     channel = await layer.new_channel("specific.wait")
     group = prompt_group(seen.uid)
     await layer.group_add(group, channel)
-    gone = asyncio.ensure_future(hung_up(receive))
+    gone, stop = asyncio.ensure_future(hung_up(receive)), loop.create_future()
+    _held.add(stop)
     try:
         # Again after joining: the end may have come between the first look and the subscription.
         seen = await look(token, prompt_id)
-        while seen.pending and (left := end - loop.time()) > 0 and not gone.done():
-            await first_of(layer, channel, gone, nap(seen, left))
+        while seen.pending and (left := end - loop.time()) > 0 and not (gone.done() or stop.done()):
+            await first_of(layer, channel, {gone, stop}, nap(seen, left))
             seen = await look(token, prompt_id)
         return None if gone.done() else seen
     finally:
+        _held.discard(stop)
         gone.cancel()
         with contextlib.suppress(Exception):
             await layer.group_discard(group, channel)
@@ -150,11 +163,11 @@ def nap(seen: Seen, left: float) -> float:
     return max(0.0, min(left, deadline, recheck))
 
 
-async def first_of(layer: Any, channel: str, gone: asyncio.Future[None], seconds: float) -> None:
-    """Returns when a message comes, the caller hangs up, or the time is over."""
+async def first_of(layer: Any, channel: str, others: set[asyncio.Future[None]], seconds: float) -> None:
+    """Returns when a message comes, one of the others is done (hung up, stopping), or the time is over."""
     message = asyncio.ensure_future(layer.receive(channel))
     try:
-        await asyncio.wait({message, gone}, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait({message, *others}, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
     finally:
         message.cancel()
         with contextlib.suppress(asyncio.CancelledError):
@@ -167,9 +180,14 @@ async def hung_up(receive: Receive) -> None:
         pass
 
 
-@database_sync_to_async
-def look(token: str, prompt_id: str) -> Seen:
-    """One look at the row, as this token may see it now. A waiter at its deadline makes the expiry so."""
+async def look(token: str, prompt_id: str) -> Seen:
+    """One look at the row, on the process's one database thread."""
+    seen: Seen = await database_sync_to_async(read)(token, prompt_id)
+    return seen
+
+
+def read(token: str, prompt_id: str) -> Seen:
+    """The row as this token may see it now. A waiter at the prompt's deadline makes the expiry so."""
     try:
         actor = access.actor_of_token(token) if token else None
         if actor is None:

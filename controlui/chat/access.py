@@ -9,11 +9,11 @@ import datetime as dt
 from dataclasses import dataclass
 
 from django.db.models import Q, QuerySet
+from django.utils import timezone
 
 from controlui.errors import Forbidden, NotFound
 from controlui.live import groups, tickets
 
-from . import clock
 from .ids import digest
 from .models import Agent, Conversation, Membership, Stream, Token, User
 
@@ -67,7 +67,7 @@ def actor_of_token(raw: str) -> Actor | None:
         return None
     if token.agent is not None and token.agent.owner is not None and not token.agent.owner.is_active:
         return None
-    now = clock.timezone.now()
+    now = timezone.now()
     if token.last_used_at is None or token.last_used_at < now - TOUCH_EVERY:
         Token.objects.filter(pk=token.pk).update(last_used_at=now)
     return Actor(user=token.user, agent=token.agent)

@@ -14,7 +14,7 @@ from . import tickets
 REFUSED = 4401
 
 
-class LiveConsumer(AsyncWebsocketConsumer):
+class LiveConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]  # channels has no types
     """Joins the groups of a valid ticket and forwards frames. Whatever the browser sends is ignored."""
 
     joined: tuple[str, ...] = ()

@@ -91,7 +91,10 @@ def test_a_draft_is_the_persons_own(prompt: Prompt, ana: User, ben: User) -> Non
 
 
 def test_only_what_the_prompt_has_is_kept(prompt: Prompt, ana: User) -> None:
-    values = {"deploy_target": {"chosen": ["o9", "o2", "o1"], "text": "x" * 20_000 + "\x00"}, "ghost": {"text": "boo"}}
+    values: dict[str, dict[str, Any]] = {
+        "deploy_target": {"chosen": ["o9", "o2", "o1"], "text": "x" * 20_000 + "\x00"},
+        "ghost": {"text": "boo"},
+    }
     save_draft(prompt=prompt, user=ana, values=values, tab="t", tab_seq=1, revision=0)
     draft = Draft.objects.get(prompt=prompt, user=ana)
     assert draft.values == {"deploy_target": {"chosen": ["o1"], "text": "x" * 10_000}}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from threading import Barrier
 from typing import Any
 
@@ -34,15 +35,6 @@ pytestmark = [pytest.mark.postgres, pytest.mark.django_db(transaction=True)]
 
 Asks = Callable[..., Prompt]
 ROUNDS = 15
-
-
-@pytest.fixture(autouse=True)
-def groups(transactional_db: None) -> None:
-    """Flushing takes the migrations' groups along: put them back."""
-    from django.contrib.auth.models import Group
-
-    for name in ("admins", "operators", "guests"):
-        Group.objects.get_or_create(name=name)
 
 
 def at_once(calls: Sequence[Callable[[], Any]]) -> list[Any]:
@@ -79,8 +71,8 @@ def test_twenty_answers_at_once_have_one_winner(ask: Asks, ana: User) -> None:
     prompts = [fresh(prompt) for _answer in answers]
     results = at_once(
         [
-            lambda prompt=prompt, given=given: answer_prompt(prompt=prompt, user=ana, answers=given, surface="api")
-            for prompt, given in zip(prompts, answers, strict=True)
+            partial(answer_prompt, prompt=copy, user=ana, answers=given, surface="api")
+            for copy, given in zip(prompts, answers, strict=True)
         ]
     )
     winners = [answers[place] for place, result in enumerate(results) if isinstance(result, tuple)]
@@ -92,19 +84,25 @@ def test_twenty_answers_at_once_have_one_winner(ask: Asks, ana: User) -> None:
     assert ends_of(prompt) == ["answered"]
 
 
+def every_end(prompt: Prompt, ana: User, ben: User, agent: Agent) -> list[Callable[[], Any]]:
+    """Every way a prompt of a run can end, each with its own copy of the row."""
+    one, two, three = (fresh(prompt) for _copy in range(3))
+    assert prompt.run is not None
+    run_id, late = prompt.run.client_id, timezone.now() + dt.timedelta(seconds=31)
+    return [
+        lambda: answer_prompt(prompt=one, user=ana, answers={"deploy_target": ["x"]}, surface="web"),
+        lambda: skip_prompt(prompt=two, user=ben, surface="web"),
+        lambda: withdraw_prompt(prompt=three, agent=agent, surface="api"),
+        lambda: finish_run(actor_agent=agent, client_id=run_id, status="aborted"),
+        lambda: expire_due_prompts(at=late),
+    ]
+
+
 def test_every_end_against_every_other(ask: Asks, ana: User, ben: User, agent: Agent) -> None:
     for number in range(ROUNDS):
         run, _created = open_run(agent=agent, session_key="main", client_id=f"run-{number}")
         prompt = ask(runId=run.client_id, timeoutSeconds=30)
-        copies = [fresh(prompt) for _copy in range(4)]
-        late = timezone.now() + dt.timedelta(seconds=31)
-        calls: list[Callable[[], Any]] = [
-            lambda: answer_prompt(prompt=copies[0], user=ana, answers={"deploy_target": ["x"]}, surface="web"),
-            lambda: skip_prompt(prompt=copies[1], user=ben, surface="web"),
-            lambda: withdraw_prompt(prompt=copies[2], agent=agent, surface="api"),
-            lambda run=run: finish_run(actor_agent=agent, client_id=run.client_id, status="aborted"),
-            lambda: expire_due_prompts(at=late),
-        ]
+        calls = every_end(prompt, ana, ben, agent)
         at_once(calls[number % 5 :] + calls[: number % 5])
         ended = fresh(prompt)
         assert ended.status in {"answered", "skipped", "cancelled", "expired"}
@@ -118,8 +116,13 @@ def test_a_double_press_with_one_receipt_is_one_answer_and_told_so(ask: Asks, an
     copies = [fresh(prompt) for _press in range(8)]
     results = at_once(
         [
-            lambda copy=copy: answer_prompt(
-                prompt=copy, user=ana, answers={"deploy_target": ["x"]}, surface="web", resolution_id="one press"
+            partial(
+                answer_prompt,
+                prompt=copy,
+                user=ana,
+                answers={"deploy_target": ["x"]},
+                surface="web",
+                resolution_id="one press",
             )
             for copy in copies
         ]
@@ -137,9 +140,7 @@ def test_parallel_repeats_of_an_ask_open_one_prompt(agent: Agent, conversation: 
             parsed, body_digest = schema.parse_ask(wire), schema.body_digest(wire)
             results = at_once(
                 [
-                    lambda parsed=parsed, body_digest=body_digest, key=key: open_prompt(
-                        agent=agent, ask=parsed, body_digest=body_digest, key=key
-                    )
+                    partial(open_prompt, agent=agent, ask=parsed, body_digest=body_digest, key=key)
                     for _repeat in range(5)
                 ]
             )
@@ -155,8 +156,12 @@ def test_one_key_for_two_sessions_at_once_opens_one(agent: Agent, conversation: 
         wires = [{"questions": [question], "sessionKey": f"{number}-{side}"} for side in "ab"]
         results = at_once(
             [
-                lambda wire=wire, number=number: open_prompt(
-                    agent=agent, ask=schema.parse_ask(wire), body_digest=schema.body_digest(wire), key=f"k{number}"
+                partial(
+                    open_prompt,
+                    agent=agent,
+                    ask=schema.parse_ask(wire),
+                    body_digest=schema.body_digest(wire),
+                    key=f"k{number}",
                 )
                 for wire in wires
             ]
@@ -170,7 +175,7 @@ def test_more_time_against_expiry_is_one_or_the_other(ask: Asks, ana: User) -> N
         prompt = ask(timeoutSeconds=30, maxTimeoutSeconds=600)
         late = timezone.now() + dt.timedelta(seconds=31)
         copy = fresh(prompt)
-        at_once([lambda: extend_prompt(prompt=copy, user=ana, surface="web"), lambda: expire_due_prompts(at=late)])
+        at_once([partial(extend_prompt, prompt=copy, user=ana, surface="web"), partial(expire_due_prompts, at=late)])
         ended = fresh(prompt)
         kinds = set(PromptEvent.objects.filter(prompt_uid=prompt.uid).values_list("kind", flat=True))
         assert (ended.status, kinds) in [("pending", {"opened", "extended"}), ("expired", {"opened", "expired"})]
@@ -182,8 +187,9 @@ def test_first_saves_of_two_tabs_at_once_lose_nothing(ask: Asks, ana: User) -> N
         prompt = ask()
         at_once(
             [
-                lambda tab=tab: save_draft(
-                    prompt=fresh(prompt),
+                partial(
+                    save_draft,
+                    prompt=prompt,
                     user=ana,
                     values={"deploy_target": {"chosen": [], "text": f"typed in {tab}"}},
                     tab=tab,
@@ -203,9 +209,7 @@ def test_first_saves_of_two_tabs_at_once_lose_nothing(ask: Asks, ana: User) -> N
 
 
 def test_versions_and_places_have_no_gap_and_no_double(agent: Agent, ana: User, conversation: object) -> None:
-    results = at_once(
-        [lambda number=number: say(agent=agent, session_key="main", text=f"message {number}") for number in range(16)]
-    )
+    results = at_once([partial(say, agent=agent, session_key="main", text=f"message {number}") for number in range(16)])
     messages = [message for message, _created in results]
     stream = Stream.objects.get(pk=messages[0].stream_id)
     assert sorted(message.version for message in messages) == list(range(1, 17))

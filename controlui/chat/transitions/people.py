@@ -36,7 +36,7 @@ def create_user(*, username: str, group: str = OPERATORS) -> User:
             user = User(username=username)
             user.set_unusable_password()
             user.save()
-            user.groups.add(Group.objects.get(name=group))
+            user.groups.add(Group.objects.get_or_create(name=group)[0])
     except IntegrityError as error:
         raise Conflict(f"There is a person named {username} already.", code="name_in_use") from error
     return user

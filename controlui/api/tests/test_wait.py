@@ -1,0 +1,223 @@
+"""Where agents wait (design rule 9), through the server's own callable."""
+
+from __future__ import annotations
+
+import asyncio
+import datetime as dt
+import json
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from asgiref.testing import ApplicationCommunicator
+from channels.db import database_sync_to_async
+from django.utils import timezone
+
+from conftest import ASK
+from controlui.api import wait
+from controlui.asgi import application
+from controlui.chat.models import Agent, Token, User
+from controlui.chat.transitions import create_token
+from questions.models import Prompt
+from questions.transitions import answer_prompt, extend_prompt, skip_prompt
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+Asks = Callable[..., Prompt]
+STAGING = {"deploy_target": ["Staging (Recommended)"]}
+
+
+class Call:
+    """One HTTP call to the application, left open until it is read."""
+
+    def __init__(self, path: str, token: str = "", method: str = "GET", body: Any = None) -> None:
+        path, _mark, query = path.partition("?")
+        headers = [(b"host", b"testserver"), (b"content-type", b"application/json")]
+        if token:
+            headers.append((b"authorization", f"Bearer {token}".encode()))
+        self.content = b"" if body is None else json.dumps(body).encode()
+        headers.append((b"content-length", str(len(self.content)).encode()))
+        scope = {
+            "type": "http",
+            "asgi": {"version": "3.0"},
+            "http_version": "1.1",
+            "method": method,
+            "scheme": "http",
+            "path": path,
+            "raw_path": path.encode(),
+            "query_string": query.encode(),
+            "headers": headers,
+            "server": ("testserver", 80),
+            "client": ("127.0.0.1", 5),
+        }
+        self.inner = ApplicationCommunicator(application, scope)
+
+    async def start(self) -> Call:
+        """Sends the request."""
+        await self.inner.send_input({"type": "http.request", "body": self.content})
+        return self
+
+    async def is_held(self) -> bool:
+        """Whether there is no answer yet."""
+        return bool(await self.inner.receive_nothing(timeout=0.1))
+
+    async def answer(self, seconds: float = 10) -> tuple[int, dict[str, Any], dict[str, str]]:
+        """The whole answer: status, body, headers."""
+        start = await self.inner.receive_output(seconds)
+        content = b""
+        while True:
+            part = await self.inner.receive_output(seconds)
+            content += part.get("body", b"")
+            if not part.get("more_body"):
+                break
+        headers = {name.decode().lower(): value.decode() for name, value in start["headers"]}
+        return start["status"], json.loads(content), headers
+
+    async def hang_up(self) -> None:
+        """Disconnects and lets the call end."""
+        await self.inner.send_input({"type": "http.disconnect"})
+        await self.inner.wait(timeout=10)
+
+
+async def waiting(prompt: Prompt, token: str, seconds: float = 60) -> Call:
+    """A call that waits for the prompt, and is known to be held."""
+    call = await Call(f"/api/v1/questions/{prompt.wire_id}/wait?seconds={seconds}", token).start()
+    assert await call.is_held()
+    return call
+
+
+in_database = database_sync_to_async
+
+
+async def test_every_waiter_is_released_by_the_answer(ask: Asks, agent_token: str, ana: User) -> None:
+    prompt = await in_database(ask)()
+    person = await in_database(create_token)(user=ana)
+    calls = [await waiting(prompt, agent_token), await waiting(prompt, agent_token), await waiting(prompt, person)]
+    await in_database(answer_prompt)(prompt=prompt, user=ana, answers=STAGING, surface="web")
+    for call in calls:
+        status, body, headers = await call.answer()
+        assert (status, body["status"]) == (200, "answered")
+        assert body["result"] == {"status": "answered", "answers": {"answers": STAGING}}
+        assert headers["cache-control"] == "no-store"
+    late = await Call(f"/api/v1/questions/{prompt.uid}/wait?seconds=60", agent_token).start()
+    assert (await late.answer())[1]["result"] == body["result"]
+
+
+async def test_the_end_of_the_wait_is_not_the_end_of_the_question(ask: Asks, agent_token: str) -> None:
+    prompt = await in_database(ask)()
+    for seconds in ("0", "0.05"):
+        call = await Call(f"/api/v1/questions/{prompt.uid}/wait?seconds={seconds}", agent_token).start()
+        status, body, _headers = await call.answer()
+        assert (status, body["status"], "result" in body) == (200, "pending", False)
+    assert (await in_database(Prompt.objects.get)(pk=prompt.pk)).status == "pending"
+
+
+async def test_a_waiter_at_the_deadline_makes_the_expiry_so(ask: Asks, agent_token: str) -> None:
+    prompt = await in_database(ask)(timeoutSeconds=30)
+    soon = timezone.now() + dt.timedelta(milliseconds=400)
+    await in_database(Prompt.objects.filter(pk=prompt.pk).update)(expires_at=soon, closes_at=soon)
+    call = await Call(f"/api/v1/questions/{prompt.uid}/wait?seconds=60", agent_token).start()
+    _status, body, _headers = await call.answer()
+    assert body["result"]["reason"] == "expired"
+    assert (await in_database(Prompt.objects.get)(pk=prompt.pk)).status == "expired"
+
+
+async def test_more_time_reaches_the_waiter(ask: Asks, agent_token: str, ana: User) -> None:
+    prompt = await in_database(ask)(timeoutSeconds=30, maxTimeoutSeconds=600)
+    soon = timezone.now() + dt.timedelta(milliseconds=600)
+    await in_database(Prompt.objects.filter(pk=prompt.pk).update)(expires_at=soon, closes_at=soon)
+    call = await waiting(prompt, agent_token, seconds=2)
+    await in_database(extend_prompt)(prompt=prompt, user=ana, surface="web")
+    _status, body, _headers = await call.answer()
+    assert body["status"] == "pending"
+    assert body["expiresAt"] > soon.isoformat()
+
+
+async def test_access_is_checked_again_before_the_answer_is_handed_out(
+    ask: Asks, agent_token: str, ana: User, ben: User
+) -> None:
+    prompt = await in_database(ask)()
+    person = await in_database(create_token)(user=ben)
+    call = await waiting(prompt, person)
+    await in_database(prompt.conversation.memberships.filter(user=ben).delete)()
+    revoked = await waiting(prompt, agent_token)
+    await in_database(Token.objects.filter(agent=prompt.agent).update)(revoked_at=timezone.now())
+    await in_database(skip_prompt)(prompt=prompt, user=ana, surface="web")
+    assert (await call.answer())[0] == 404
+    assert (await revoked.answer())[0] == 401
+
+
+async def test_unknown_and_forbidden_look_alike(ask: Asks, sam: User, agent: Agent) -> None:
+    prompt = await in_database(ask)()
+    stranger = await in_database(create_token)(user=sam)
+    answers = [
+        await (await Call(f"/api/v1/questions/{uid}/wait?seconds=5", stranger).start()).answer()
+        for uid in (prompt.uid, "no-such-question-at-all")
+    ]
+    assert answers[0] == answers[1]
+    assert answers[0][0] == 404
+    status, body, headers = await (await Call(f"/api/v1/questions/{prompt.uid}/wait").start()).answer()
+    assert (status, body["code"], headers["www-authenticate"]) == (401, "not_authenticated", "Bearer")
+
+
+@pytest.mark.parametrize("seconds", ["x", "-1", "nan", "inf", "1e999"])
+async def test_seconds_that_are_none_are_refused(ask: Asks, agent_token: str, seconds: str) -> None:
+    prompt = await in_database(ask)()
+    call = await Call(f"/api/v1/questions/{prompt.uid}/wait?seconds={seconds}", agent_token).start()
+    status, body, _headers = await call.answer()
+    assert (status, body["details"][0]["path"]) == (422, "seconds")
+    refused = await Call(f"/api/v1/ask?wait={seconds}", agent_token, "POST", ASK).start()
+    assert (await refused.answer())[0] == 422
+    assert await in_database(Prompt.objects.count)() == 1
+
+
+async def test_an_ask_that_waits_returns_the_answer(agent: Agent, agent_token: str, ana: User) -> None:
+    call = await Call("/api/v1/ask?wait=60", agent_token, "POST", {**ASK, "id": "a-chosen-id-000001"}).start()
+    assert await call.is_held()
+    prompt = await in_database(Prompt.objects.select_related("conversation__agent", "message__stream").get)()
+    await in_database(answer_prompt)(prompt=prompt, user=ana, answers=STAGING, surface="web")
+    status, body, headers = await call.answer()
+    assert (status, body["id"], body["result"]["answers"]["answers"]) == (201, "a-chosen-id-000001", STAGING)
+    assert "idempotent-replayed" not in headers
+    again = await Call("/api/v1/ask?wait=60", agent_token, "POST", {**ASK, "id": "a-chosen-id-000001"}).start()
+    status, body, headers = await again.answer()
+    assert (status, headers["idempotent-replayed"], body["status"]) == (200, "true", "answered")
+
+
+async def test_a_refused_ask_is_passed_on_at_once(agent: Agent, agent_token: str) -> None:
+    call = await Call("/api/v1/ask?wait=60", agent_token, "POST", {"questions": []}).start()
+    status, body, _headers = await call.answer()
+    assert (status, body["code"], body["details"][0]["path"]) == (422, "invalid_input", "questions")
+
+
+async def test_a_caller_that_hangs_up_withdraws_nothing_and_leaves_nothing(ask: Asks, agent_token: str) -> None:
+    prompt = await in_database(ask)()
+    call = await waiting(prompt, agent_token)
+    await call.hang_up()
+    assert not wait._held
+    assert (await in_database(Prompt.objects.get)(pk=prompt.pk)).status == "pending"
+
+
+async def test_a_stopping_server_lets_waiters_go_with_the_record(ask: Asks, agent_token: str) -> None:
+    prompt = await in_database(ask)()
+    call = await waiting(prompt, agent_token)
+    wait.end_waits()
+    status, body, _headers = await call.answer()
+    assert (status, body["status"]) == (200, "pending")
+
+
+async def test_three_hundred_waiters_hold_no_thread_and_no_connection(ask: Asks, agent_token: str, ana: User) -> None:
+    prompt = await in_database(ask)()
+    await (await waiting(prompt, agent_token, seconds=0.2)).answer()
+    before = threading.active_count()
+    path = f"/api/v1/questions/{prompt.uid}/wait?seconds=100"
+    calls = [await Call(path, agent_token).start() for _waiter in range(300)]
+    async with asyncio.timeout(60):
+        while len(wait._held) < 300:  # noqa: ASYNC110  (yields to the calls; no event tells that all are held)
+            await asyncio.sleep(0)
+    assert threading.active_count() <= before + 1
+    await in_database(skip_prompt)(prompt=prompt, user=ana, surface="web")
+    answers = await asyncio.gather(*(call.answer(60) for call in calls))
+    assert {(status, body["result"]["reason"]) for status, body, _headers in answers} == {(200, "skipped")}
+    assert threading.active_count() <= before + 1
