@@ -1,0 +1,138 @@
+"""What the timeline keeps of a prompt: each question in full, its outcome, and what was typed for nothing."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
+
+from controlui.chat.models import Message, User
+from questions.access import with_parts
+from questions.models import Draft, Prompt
+
+from .dock import question_states
+from .records import shown_as
+
+Status = Prompt.Status
+SURFACES = {
+    "web": gettext_noop("the web page"),
+    "api": gettext_noop("the API"),
+    "mcp": gettext_noop("MCP"),
+    "gateway": gettext_noop("the gateway"),
+    "tui": gettext_noop("the terminal"),
+    "text": gettext_noop("a text reply"),
+    "telegram": gettext_noop("Telegram"),
+    "slack": gettext_noop("Slack"),
+    "discord": gettext_noop("Discord"),
+    "mattermost": gettext_noop("Mattermost"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class SummaryQuestion:
+    """A question in full, with its values."""
+
+    text: str
+    header: str
+    values: list[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """What the timeline keeps of a prompt, for one viewer."""
+
+    prompt: Prompt
+    status: str
+    reason: str
+    who: str
+    surface_name: str
+    ended_at: dt.datetime | None
+    questions: list[SummaryQuestion]
+    leftover: list[SummaryQuestion] = field(default_factory=list)
+
+    @property
+    def pending(self) -> bool:
+        """Whether it still waits for an answer."""
+        return self.status == Status.PENDING
+
+    @property
+    def outcome(self) -> str:
+        """One word for the end (design section 6)."""
+        words = {
+            Status.PENDING: _("waiting for your answer"),
+            Status.ANSWERED: _("answered"),
+            Status.SKIPPED: _("skipped"),
+            Status.EXPIRED: _("expired"),
+            Status.CANCELLED: _("cancelled"),
+        }
+        return words.get(Status(self.status), self.status)
+
+    @property
+    def explanation(self) -> str:
+        """Why it ended without a person, as a sentence; empty otherwise."""
+        sentences = {
+            "withdrawn": _("The agent withdrew the question."),
+            "run_aborted": _("The run was aborted."),
+            "run_ended": _("The run ended without waiting for the answer."),
+            "run_deadline": _("The run reached its time limit."),
+            "superseded": _("The conversation was started anew."),
+            "undeliverable": _("The question could not be shown to anybody."),
+        }
+        return sentences.get(self.reason, "")
+
+    @property
+    def leftover_text(self) -> str:
+        """What the person had ticked and typed, as one text to copy or send."""
+        if len(self.questions) == 1:
+            return "\n".join(value for item in self.leftover for value in item.values)
+        return "\n\n".join(f"> {item.text}\n\n" + ", ".join(item.values) for item in self.leftover)
+
+
+def prompts_of(messages: Iterable[Message]) -> dict[int, Prompt]:
+    """The prompts that these messages stand for, by message pk, with their parts: two queries."""
+    wanted = [message.pk for message in messages if message.kind == Message.Kind.PROMPT]
+    if not wanted:
+        return {}
+    return {prompt.message_id: prompt for prompt in with_parts(Prompt.objects.filter(message__in=wanted))}
+
+
+def drafts_of(prompts: Iterable[Prompt], user: User) -> dict[int, Draft]:
+    """This person's drafts of these prompts, by prompt pk."""
+    return {draft.prompt_id: draft for draft in Draft.objects.filter(prompt__in=list(prompts), user=user)}
+
+
+def summary(prompt: Prompt, user: User | None, draft: Draft | None, at: dt.datetime) -> Summary:
+    """The summary of a prompt for a viewer; `draft` is the viewer's own."""
+    status, reason = shown_as(prompt, at)
+    answers: dict[str, list[str]] = prompt.answers or {}
+    by_agent = reason == "withdrawn"
+    mine = user is not None and prompt.ended_by_id == user.pk and status == Status.ANSWERED
+    return Summary(
+        prompt=prompt,
+        status=status,
+        reason=reason,
+        who=str(prompt.ended_by) if prompt.ended_by else prompt.agent.name if by_agent else "",
+        surface_name=_(SURFACES[prompt.surface]) if prompt.surface in SURFACES and prompt.ended_by else "",
+        ended_at=prompt.ended_at or (prompt.closes_at if status != Status.PENDING else None),
+        questions=[
+            SummaryQuestion(question.text, question.full_header, answers.get(question.key, []))
+            for question in prompt.questions.all()
+        ],
+        leftover=leftover(prompt, draft) if status != Status.PENDING and not mine else [],
+    )
+
+
+def leftover(prompt: Prompt, draft: Draft | None) -> list[SummaryQuestion]:
+    """What the viewer had ticked and typed when the prompt ended otherwise (bugs case 27)."""
+    if draft is None:
+        return []
+    kept = []
+    for question, state in zip(prompt.questions.all(), question_states(prompt, draft, {}), strict=True):
+        chosen = [option.label for option in state.options if option.chosen]
+        values = [*chosen, state.other_text] if state.other_text.strip() else chosen
+        if values:
+            kept.append(SummaryQuestion(question.text, question.full_header, values))
+    return kept
