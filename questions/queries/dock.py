@@ -176,8 +176,9 @@ def dock(
     uids = [item.uid for item in requests]
     known = view.prompt in uids
     place = uids.index(view.prompt) if known else 0
-    if not known:
-        view = DockView(prompt="", step=1, folded=view.folded and not view.prompt)
+    if view.prompt and not known:
+        # Its step and fold were about another prompt (design rule 5).
+        view = DockView()
     prompt = with_parts(Prompt.objects.filter(uid=uids[place])).get()
     draft = Draft.objects.filter(prompt=prompt, user=user).first()
     states = question_states(prompt, draft, errors or {})
