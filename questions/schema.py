@@ -26,8 +26,10 @@ __all__ = [
     "fold_label",
     "is_blank",
     "is_reserved",
+    "parse_answer",
     "parse_answers",
     "parse_ask",
+    "parse_skip",
 ]
 
 QUESTIONS_MIN, QUESTIONS_MAX = 1, 3
@@ -49,10 +51,12 @@ SESSION_KEY_MAX = 200
 MODES = ("blocking", "async")
 ANSWER_MAX = 10_000
 VALUES_MAX = 100
+RECEIPT_MAX = 128
 
 ASK_KEYS = ("questions", "timeoutSeconds", "maxTimeoutSeconds", "runId", "sessionKey", "mode", "id")
 QUESTION_KEYS = ("id", "header", "question", "options", "multiSelect")
 OPTION_KEYS = ("label", "description")
+ANSWER_KEYS = ("answers", "resolutionId")
 
 # The built-in free text choice, in the languages that are shipped and in those it is most often authored in
 # (bugs case 13). Folded as `is_reserved` folds a label.
@@ -293,6 +297,34 @@ def parse_answers(questions: Sequence[Answerable], data: object) -> dict[str, li
     answers = {question.key: parse_values(check, question, data) for question in questions}
     check.done()
     return answers
+
+
+def parse_answer(questions: Sequence[Answerable], data: object) -> tuple[dict[str, list[str]], str | None]:
+    """The body of an answer: canonical answers and the receipt. Raises Faults, those of both at once."""
+    check = Check()
+    body = check.mapping(data, "", ANSWER_KEYS) or {}
+    answers: dict[str, list[str]] = {}
+    if check.given(body, "", "answers", required=True):
+        try:
+            answers = parse_answers(questions, body["answers"])
+        except Faults as faults:
+            check.details += faults.details
+    receipt = parse_receipt(check, body)
+    check.done()
+    return answers, receipt
+
+
+def parse_skip(data: object) -> str | None:
+    """The body of a skip: the receipt, if any. Raises Faults."""
+    check = Check()
+    receipt = parse_receipt(check, check.mapping(data, "", ("resolutionId",)) or {})
+    check.done()
+    return receipt
+
+
+def parse_receipt(check: Check, body: Mapping[str, object]) -> str | None:
+    """The submitter's `resolutionId`: any printable text of 1 to 128 characters."""
+    return check.line(body, "", "resolutionId", limit=RECEIPT_MAX)
 
 
 def parse_values(check: Check, question: Answerable, data: Mapping[str, object]) -> list[str]:
