@@ -1,0 +1,69 @@
+// What the other files share, as window.controlui. All files become one app.js, each in a block of its own.
+{
+  const ui = (window.controlui = {});
+  const id = (ui.id = (name) => document.getElementById(name));
+
+  // One word for this load of the page: the server tells apart the tabs of one person by it.
+  ui.tab = Math.random().toString(36).slice(2, 12) + Date.now().toString(36);
+
+  // Listens on the way down, so before htmx and before the controls.
+  ui.on = (names, handler, target = document) => {
+    for (const name of names.split(' ')) target.addEventListener(name, handler, true);
+  };
+  ui.emit = (name, detail) => document.dispatchEvent(new CustomEvent('controlui:' + name, { detail }));
+
+  // Words come from the page, in its language: <div id="words" data-offline="…">.
+  ui.word = (key, values = {}) =>
+    (id('words')?.dataset[key] ?? '').replace(/\{(\w+)\}/g, (_, name) => values[name] ?? '');
+
+  // The live region that is there at load. One text at a time, so that a second does not swallow the first.
+  const queue = [];
+  let speaking = 0;
+  const speak = () => {
+    speaking = queue.length ? setTimeout(speak, 1000) : 0;
+    if (speaking) id('status').textContent = queue.shift();
+  };
+  ui.say = (text) => {
+    if (!text || !id('status') || queue.includes(text)) return;
+    queue.push(text);
+    if (!speaking) speak();
+  };
+
+  // A message with a reason, beside the form it belongs to. It outlives live updates of the dock.
+  ui.notice = (text, href = '', label = '') => {
+    let box = id('notice');
+    if (!box) {
+      if (!text) return;
+      box = document.createElement('p');
+      box.id = box.className = 'notice';
+      id('dock').after(box);
+    }
+    const link = document.createElement('a');
+    link.href = href;
+    link.textContent = label;
+    box.replaceChildren(text, ' ', ...(href ? [link] : []));
+    box.hidden = !text;
+    ui.say(text);
+  };
+
+  // Signing in again elsewhere rotates the token: each request takes it fresh from the cookie (bugs case 72).
+  const token = () => document.cookie.match(/(?:^|; )controlui_csrf=([^;]+)/)?.[1];
+  const NAME = 'csrfmiddlewaretoken';
+  ui.on('formdata', ({ formData }) => {
+    if (token() && formData.has(NAME)) formData.set(NAME, token());
+  });
+  ui.on('htmx:config:request', ({ detail: { ctx } }) => {
+    if (token()) ctx.request.headers['X-CSRFToken'] = token();
+  });
+
+  // A request of our own: never longer than 10 s.
+  ui.fetch = (url, options = {}) =>
+    fetch(url, { cache: 'no-store', signal: AbortSignal.timeout(10000), ...options });
+  ui.post = (url, body, options = {}) =>
+    ui.fetch(url, { method: 'POST', body, headers: { 'X-CSRFToken': token() ?? '', Accept: 'application/json' }, ...options });
+
+  // Signed out, another person signed in, or a right withdrawn: the page is no longer this person's.
+  ui.isForeign = (response) => response.status === 401 || response.status === 403 || /\/sign-in\//.test(response.url);
+  ui.signIn = (code = 'signed_out') =>
+    ui.notice(ui.word(code), '/sign-in/?next=' + encodeURIComponent(location.pathname + location.search), ui.word('signIn'));
+}

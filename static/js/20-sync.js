@@ -1,0 +1,123 @@
+// The fetch is the truth (design rule 3): /live says what changed since the versions that this page shows.
+{
+  const ui = controlui;
+  const { id } = ui;
+  const data = () => id('live').dataset;
+  const versions = new Map(); // stream -> version
+  let running = null; // one fetch at a time;
+  let again = false; // what happens meanwhile makes it run once more,
+  let frames = []; // and what was pushed meanwhile is drawn once more, since the fetch may be older.
+  let force = false; // ask for everything: a fresh ticket, or a draft that this page did not take
+  let fold = false; // an arrival waits folded: the person writes in the composer
+  let left = false; // told that the page is no longer theirs
+
+  const readVersions = () => {
+    for (const pair of data().streams.split(' ').filter(Boolean)) {
+      const [stream, version] = pair.split(':');
+      versions.set(stream, +version);
+    }
+  };
+
+  const query = () => {
+    const view = fold ? new URLSearchParams({ folded: 1 }) : ui.view();
+    for (const [stream, version] of versions) view.append('s', `${stream}:${version}`);
+    view.set('d', force ? '' : data().drafts);
+    view.set('as', document.body.dataset.user);
+    return view;
+  };
+
+  const apply = async (html) => {
+    const page = new DOMParser().parseFromString(html.replace(/<(\/?)hx-partial/g, '<$1div'), 'text/html');
+    const next = page.getElementById('dock')?.dataset;
+    const dock = id('dock').dataset;
+    if (next && ui.sending) {
+      await ui.sending; // what became of the own answer is for its reply to say
+      again = true;
+      return;
+    }
+    if (next?.covers && !dock.covers && !fold && ui.composerIsBusy()) {
+      again = fold = true;
+      return;
+    }
+    if (next && (next.prompt !== dock.prompt || next.step !== dock.step)) await ui.flush();
+    fold = force = false;
+    await htmx.swap({ text: html, swap: 'none', target: document.body, sourceElement: document.body, live: true });
+    readVersions();
+    for (const frame of frames.splice(0)) draw(frame);
+    ui.emit('live');
+  };
+
+  // The page is no longer this person's. It goes; typed text keeps it, with a word about it.
+  const leave = (status) => {
+    const fresh = performance.getEntriesByType('navigation')[0]?.type === 'reload' && performance.now() < 10000;
+    if (!fresh && (document.body.inert || !ui.isEdited())) return location.reload();
+    left = true;
+    ui.sleep();
+    if (status === 404) ui.notice(ui.word('gone'));
+    else ui.signIn();
+  };
+
+  const once = async () => {
+    let response;
+    let html;
+    try {
+      response = await ui.fetch(`${data().url}?${query()}`, { headers: { Accept: 'text/html' } });
+      html = response.status === 200 ? await response.text() : '';
+    } catch {
+      return false;
+    }
+    const clock = response.headers.get('X-Server-Now');
+    if (clock) ui.emit('clock', +clock);
+    if (ui.isForeign(response) || response.status === 404) leave(response.status);
+    else if (response.status === 304) force = fold = false;
+    if (html && !ui.isForeign(response)) await apply(html);
+    return response.status === 304 || !!html;
+  };
+
+  const run = async () => {
+    let ok;
+    fold = !id('dock').dataset.prompt && ui.composerIsBusy();
+    do {
+      again = false;
+      frames = [];
+      ui.emit('asking');
+      ok = await once();
+      ui.emit('asked', ok);
+    } while (ok && again);
+    frames = [];
+    if (ok && left) ui.notice('');
+    left &&= !ok;
+    return ok;
+  };
+
+  // Resolves to whether the server was reached and this page is still the person's.
+  ui.sync = ({ force: whole = false } = {}) => {
+    force ||= whole;
+    if (running) again = true;
+    return (running ??= run().finally(() => (running = null)));
+  };
+
+  const draw = (frame) => {
+    const mine = versions.get(frame.stream) ?? -1;
+    if (frame.version <= mine) return;
+    if (frame.version > mine + 1) {
+      ui.sync();
+      return;
+    }
+    versions.set(frame.stream, frame.version);
+    const list = id('timeline');
+    htmx.swap({ text: frame.html, swap: 'place', target: list, sourceElement: list, live: true });
+  };
+
+  // One frame of the socket.
+  ui.receive = (frame) => {
+    if (frame.type === 'rows') {
+      if (running) frames.push(frame);
+      draw(frame);
+    } else if (frame.type === 'changed') {
+      if (frame.version > (versions.get(frame.stream) ?? -1)) ui.sync();
+    } else if (frame.type !== 'draft' || frame.tab !== ui.tab) ui.sync();
+  };
+
+  if (id('live')) readVersions();
+}

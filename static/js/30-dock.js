@@ -1,0 +1,89 @@
+// What an update may change in the dock: never the form that the person is at (design rules 4 and 5).
+{
+  const ui = controlui;
+  const { id, on } = ui;
+  const VIEW = ['prompt', 'step', 'folded'];
+  let composedAt = -Infinity;
+  let missed = false; // a newer draft came while the person was in the form
+
+  const controls = (within) => [...(within?.querySelectorAll('input:not([type=hidden]), textarea') ?? [])];
+  const hidden = (within) => [...within.querySelectorAll('#dock-form input[type=hidden]')];
+  const isFilled = (control) => (/radio|checkbox/.test(control.type) ? control.checked : /\S/.test(control.value));
+  const isFree = (element) => !element || !id('dock').contains(element);
+  const options = () => id('dock').querySelector('[data-options]');
+  const composed = () => /\S/.test(id('composer-text')?.value ?? '');
+
+  // Anything in the open question, typed or ticked, that was not sent.
+  const isDrafted = () => controls(id('dock')).some(isFilled);
+  ui.isEdited = () => isDrafted() || composed();
+  ui.composerIsBusy = () => composed() || performance.now() - composedAt < 3000;
+  on('keydown', ({ target }) => target.id === 'composer-text' && (composedAt = performance.now()));
+
+  // The view that this tab asks for: its address, or what it shows while the person is at it.
+  ui.view = () => {
+    const here = new URLSearchParams(location.search);
+    const { dataset } = id('dock');
+    const stay = dataset.prompt && (!isFree(document.activeElement) || isDrafted());
+    const view = new URLSearchParams();
+    for (const name of VIEW) {
+      const value = stay ? dataset[name] : here.get(name);
+      if (value) view.set(name, value);
+    }
+    return view;
+  };
+
+  const writeAddress = ({ prompt, step, folded }) => {
+    const url = new URL(location);
+    for (const name of VIEW) url.searchParams.delete(name);
+    if (prompt) url.searchParams.set('prompt', prompt);
+    if (prompt && step > 1) url.searchParams.set('step', step);
+    if (prompt && folded) url.searchParams.set('folded', 1);
+    if (url.href !== location.href) history.replaceState(history.state, '', url);
+  };
+
+  // The form keeps its fields, the revision they began from, and what it knows of the other questions.
+  const keep = (fresh) => {
+    id('dock-fields').setAttribute('hx-morph-skip', '');
+    missed = fresh.dataset.revision !== id('dock').dataset.revision;
+    fresh.dataset.revision = id('dock').dataset.revision;
+    const theirs = hidden(fresh);
+    theirs[0].before(...hidden(id('dock')).map((field) => field.cloneNode()));
+    for (const field of theirs) field.remove();
+  };
+
+  on('htmx:before:swap', ({ detail: { ctx, tasks } }) => {
+    const task = tasks.find((each) => each.target?.id === 'dock');
+    const fresh = task?.fragment.querySelector('#dock');
+    if (!fresh) return;
+    const focus = document.activeElement;
+    const was = (ctx.was = { ...id('dock').dataset, focus, inside: !isFree(focus), top: options()?.scrollTop });
+    was.pending = [...document.querySelectorAll('#timeline [data-status=pending]')].map((row) => row.id);
+    const same = VIEW.every((name) => (was[name] ?? '') === (fresh.dataset[name] ?? ''));
+    was.kept = ctx.live && same && !!id('dock-fields') && (id('dock-fields').contains(focus) || ui.isUnsaved());
+    if (was.kept) keep(fresh);
+  });
+
+  on('htmx:after:swap', ({ detail: { ctx } }) => {
+    const { was } = ctx;
+    if (!was) return;
+    const now = id('dock').dataset;
+    id('dock-fields')?.removeAttribute('hx-morph-skip');
+    if (!was.kept) {
+      missed = false;
+      // A control once touched no longer follows its attributes: what the server says is put in by hand.
+      for (const control of controls(id('dock'))) {
+        if ('defaultChecked' in control && control.type !== 'textarea') control.checked = control.defaultChecked;
+        if (control.type === 'textarea' && control.value !== control.defaultValue) control.value = control.defaultValue;
+      }
+    }
+    const same = was.prompt === now.prompt && was.step === now.step;
+    if (options()) options().scrollTop = same ? was.top : 0;
+    if (ctx.live && (new URLSearchParams(location.search).has('prompt') || now.folded)) writeAddress(now);
+    ui.emit('dock', { was, now, same, live: ctx.live, sent: ctx.request });
+  });
+
+  // The form is free again: now it takes what it did not take while the person was in it.
+  on('focusout', ({ target, relatedTarget }) => {
+    if (missed && !isFree(target) && isFree(relatedTarget)) ui.flush().then(() => ui.sync({ force: true }));
+  });
+}

@@ -1,0 +1,38 @@
+// After the dock has changed: say what came or ended, once, and put the focus where it belongs (design section 6).
+{
+  const ui = controlui;
+  const { id, on } = ui;
+  const heard = new Set([id('dock')?.dataset.prompt]); // prompts announced, or there at load
+  const words = (element) => element?.textContent.replace(/\s+/g, ' ').trim() ?? '';
+  const focus = (element) => element?.focus({ preventScroll: true });
+  const isDropped = () => document.activeElement === document.body || !document.activeElement.checkVisibility();
+
+  // After a live update.
+  const arrive = (was, now) => {
+    const ended = was.pending.map(id).filter((row) => row && row.dataset.status !== 'pending');
+    for (const row of ended) {
+      ui.say(ui.word(row.querySelector('.leftover') ? 'endedKept' : 'ended', { outcome: words(row.querySelector('.summary-head')) }));
+    }
+    if (now.prompt && !heard.has(now.prompt)) ui.say(ui.word('arrived', { question: words(id('dock').querySelector('#dock-question, .bar-question')) }));
+    else if (+now.requests > +was.requests) ui.say(ui.word('another', { number: now.requests }));
+    heard.add(now.prompt);
+    if (was.kept || !isDropped() || !(was.inside || (was.focus.id === 'composer-text' && now.covers))) return;
+    // Never onto an option; and who was typing an answer must not find themselves typing a message.
+    const row = was.focus.tagName === 'TEXTAREA' && ended[0];
+    if (row) row.tabIndex = -1;
+    focus(now.covers ? id('dock-question') : row || id('composer-text') || id('dock-fold'));
+    ui.guard(document.activeElement);
+  };
+
+  // After the person's own press.
+  const settle = (was, now, same) => {
+    ui.notice('');
+    ui.say(words(id('dock').querySelector('#dock-notice .notice:not(.notice--choice), .error')));
+    if (document.activeElement.matches('.error')) return; // what is wrong has taken the focus
+    if (!same && !now.folded) focus(now.prompt ? id('dock-question') : id('composer-text'));
+    else if (isDropped()) focus(id('dock-fold'));
+    heard.add(now.prompt);
+  };
+
+  on('controlui:dock', ({ detail: { was, now, same, live } }) => (live ? arrive(was, now) : settle(was, now, same)));
+}

@@ -1,0 +1,55 @@
+// A control that a live update put under the pointer or the focus ignores a press for half a second.
+{
+  const ui = controlui;
+  const { id, on } = ui;
+  const CONTROL = 'button, a[href], label, input, textarea, summary';
+  const HALT = 500;
+  const guarded = new Map(); // control -> when the update came
+  let pointer = null;
+
+  const control = (element) => element?.closest?.(CONTROL);
+  const under = () => pointer && control(document.elementFromPoint(pointer.x, pointer.y));
+  // What a press would do: another question behind the same button is another thing.
+  const meaning = (element) => {
+    if (!element) return '';
+    const { prompt, step } = id('dock')?.contains(element) ? id('dock').dataset : {};
+    return [element.tagName, element.id, element.name, element.value, element.href, element.ariaLabel, prompt, step]
+      .concat(element.tagName === 'TEXTAREA' ? [] : element.textContent)
+      .join('\n');
+  };
+
+  ui.guard = (element) => element && guarded.set(element, performance.now());
+  const isGuarded = (element) => performance.now() - (guarded.get(element) ?? -HALT) < HALT;
+
+  on('pointermove pointerdown', (event) => {
+    pointer = event.pointerType === 'touch' ? null : { x: event.clientX, y: event.clientY };
+    // Who has moved away from it has seen it.
+    const now = control(event.target);
+    if (event.type === 'pointermove') for (const each of guarded.keys()) if (each !== now && each !== document.activeElement) guarded.delete(each);
+  });
+
+  on('htmx:before:swap', ({ detail: { ctx } }) => {
+    if (!ctx.live) return guarded.clear();
+    const focused = control(document.activeElement);
+    ctx.before = { focused, meaning: meaning(focused), under: meaning(under()) };
+  });
+  on('htmx:after:swap', ({ detail: { ctx } }) => {
+    if (!ctx.before) return;
+    const now = under();
+    if (now && meaning(now) !== ctx.before.under) ui.guard(now);
+    const focused = control(document.activeElement);
+    if (focused && focused === ctx.before.focused && meaning(focused) !== ctx.before.meaning) ui.guard(focused);
+  });
+
+  const halt = (event) => {
+    event.preventDefault();
+    event.stopImmediatePropagation();
+    ui.say(ui.word('justChanged'));
+  };
+  on('click', (event) => event.isTrusted && isGuarded(control(event.target)) && halt(event));
+  on('keydown', (event) => {
+    if (/^(Enter| |[1-9])$/.test(event.key) && isGuarded(control(event.target))) {
+      if (event.key === 'Enter' || event.target.tagName !== 'TEXTAREA') halt(event);
+    }
+  });
+}

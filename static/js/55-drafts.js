@@ -1,0 +1,97 @@
+// Drafts go to the server while one types (design rule 4); nothing of them stays in the browser's storage.
+{
+  const ui = controlui;
+  const { id, on } = ui;
+  const PAUSE = 400; // after the last key,
+  const LONGEST = 1500; // but never later than this after the first
+  let sequence = 0;
+
+  on('formdata', ({ target, formData }) => {
+    if (!formData.has('tab')) return;
+    formData.set('tab', ui.tab);
+    formData.set('tab_seq', ++sequence);
+  });
+
+  const saver = (name, saved) => {
+    let unsaved = false;
+    let since = 0;
+    let timer = 0;
+    let failures = 0;
+    let busy = null; // one save at a time; the last one has everything
+
+    const plan = (wait) => {
+      clearTimeout(timer);
+      timer = setTimeout(save, wait);
+    };
+
+    const failed = async (response) => {
+      unsaved = true;
+      failures += 1;
+      const { code } = response?.status < 500 ? await response.json().catch(() => ({})) : {};
+      if (code === 'session_renewed' && failures < 3) return plan(0); // its reply has brought a fresh token
+      if (code === 'signed_out' || code === 'other_person') return ui.signIn(code);
+      if (response && response.status < 500 && response.status !== 429) return ui.notice(ui.word('notKept'));
+      if (failures === 2) ui.notice(ui.word('notSaved'));
+      const asked = 1000 * (response?.headers.get('Retry-After') || 0);
+      plan(Math.max(asked, Math.min(30000, 500 * 2 ** failures)));
+    };
+
+    const send = async (options) => {
+      const form = id(name);
+      clearTimeout(timer);
+      if (!unsaved || !form?.dataset.draftUrl) return;
+      unsaved = false;
+      const body = new URLSearchParams(new FormData(form));
+      let response;
+      try {
+        response = await ui.post(form.dataset.draftUrl, body, options);
+        if (!response.ok) throw response.status;
+        if (response.status === 200) saved(await response.json(), body);
+      } catch {
+        // Ended meanwhile: what came of it is for the fetch to show.
+        return [404, 409, 410].includes(response?.status) ? ui.sync() : failed(response);
+      }
+      if (failures > 1) ui.notice('');
+      failures = 0;
+    };
+
+    const save = () => (busy ??= send().finally(() => (busy = null)).then(() => unsaved && !failures && plan(PAUSE)));
+
+    return {
+      touch() {
+        if (!unsaved) since = performance.now();
+        unsaved = true;
+        if (!failures) plan(Math.min(PAUSE, Math.max(0, since + LONGEST - performance.now())));
+      },
+      isUnsaved: () => unsaved || !!busy,
+      flush: async () => {
+        await busy;
+        await (unsaved && save());
+      },
+      // The page may be gone before a reply comes.
+      part: () => unsaved && send({ keepalive: new URLSearchParams(new FormData(id(name))).toString().length < 60000 }),
+      retry: () => unsaved && failures && save(),
+      // A press carries everything: there is nothing to save until it fails.
+      hold: () => {
+        clearTimeout(timer);
+        unsaved = false;
+      },
+    };
+  };
+
+  const dock = saver('dock-form', ({ revision, stored }, body) => {
+    const form = id('dock-form');
+    if (form?.elements.prompt.value !== body.get('prompt')) return;
+    if (stored !== 'ignored') form.elements.revision.value = id('dock').dataset.revision = revision;
+    if (stored === 'alternate') ui.sync({ force: true }); // brings the notice "Also edited elsewhere"
+  });
+  const savers = (ui.savers = { 'dock-form': dock, composer: saver('composer', () => {}) });
+  ui.isUnsaved = dock.isUnsaved;
+  ui.flush = dock.flush;
+
+  const each = (verb) => () => Object.values(savers).forEach((one) => one[verb]());
+  on('input', ({ target }) => savers[target.form?.id]?.touch());
+  on('pagehide', each('part'), window);
+  on('visibilitychange', () => document.hidden && each('part')());
+  on('controlui:asked', ({ detail: ok }) => ok && each('retry')());
+}

@@ -1,0 +1,88 @@
+// A press in the dock or the composer ends within 10 s: done, or not done with a reason, and one may press again
+// (bugs case 43). What is typed stays whatever happens.
+{
+  const ui = controlui;
+  const { id, on } = ui;
+  const FORMS = ['dock-form', 'composer'];
+  const busy = new Map(); // form id -> what ends the wait
+
+  const isOurs = (ctx) => FORMS.includes(ctx.sourceElement?.id) && ctx.request.method === 'POST';
+  const buttons = (form) => [...form.querySelectorAll('button')];
+
+  const begin = (form, pressed) => {
+    const label = pressed?.textContent;
+    for (const button of buttons(form)) button.ariaDisabled = 'true';
+    for (const text of form.querySelectorAll('#dock-fields textarea')) text.readOnly = true;
+    // Quick ones need no other label.
+    const slow = pressed?.matches('.button') && setTimeout(() => (pressed.textContent = ui.word('sending')), 400);
+    let free;
+    const done = new Promise((resolve) => (free = resolve));
+    if (form.id === 'dock-form') ui.sending = done;
+    busy.set(form.id, () => {
+      clearTimeout(slow);
+      busy.delete(form.id);
+      if (pressed && pressed.textContent === ui.word('sending')) pressed.textContent = label;
+      for (const button of buttons(document)) button.ariaDisabled = null;
+      for (const text of document.querySelectorAll('#dock-fields textarea')) text.readOnly = false;
+      if (form.id === 'dock-form') ui.sending = null;
+      free();
+    });
+  };
+
+  // Not done: say why. The form is as it was; its draft is saved as soon as that works.
+  const refuse = async (ctx, response) => {
+    const form = ctx.sourceElement;
+    ui.savers[form.id].touch();
+    const { status = 0, headers } = response ?? {};
+    const body = (await response?.text().catch(() => '')) ?? '';
+    const { code, message } = /json/.test(headers?.get('Content-Type')) ? JSON.parse(body) : {};
+    if (code === 'session_renewed' && !form.retried) {
+      form.retried = true; // the token had rotated: once more, with the fresh one (bugs case 72)
+      return form.requestSubmit(ctx.request.submitter);
+    }
+    if (code === 'signed_out' || code === 'other_person') return ui.signIn(code);
+    const words = { 0: navigator.onLine ? 'unreachable' : 'offlineSend', 404: 'gone', 413: 'tooLarge', 429: 'tooMany' };
+    const said = /plain/.test(headers?.get('Content-Type')) && body.length < 300 && body;
+    const wait = headers?.get('Retry-After') ?? '';
+    ui.notice(message || said || ui.word(words[status] ?? 'serverError', { status, wait }));
+  };
+
+  on('submit', (event) => {
+    if (!busy.has(event.target.id)) return;
+    event.preventDefault();
+    event.stopImmediatePropagation();
+  });
+  on('htmx:config:request', ({ detail: { ctx } }) => {
+    if (isOurs(ctx)) ctx.request.timeout = 9000;
+  });
+  on('htmx:before:request', ({ detail: { ctx } }) => {
+    if (!isOurs(ctx)) return;
+    ui.savers[ctx.sourceElement.id].hold();
+    begin(ctx.sourceElement, ctx.request.submitter);
+  });
+  on('htmx:before:response', (event) => {
+    const { ctx } = event.detail;
+    if (!isOurs(ctx)) return;
+    const { status, raw } = ctx.response;
+    const page = /html/.test(raw.headers.get('Content-Type')) && !ui.isForeign(raw);
+    if (page && (raw.ok || status === 409 || status === 422)) return;
+    event.preventDefault();
+    refuse(ctx, raw);
+  });
+  on('htmx:error', ({ detail: { ctx } }) => ctx && isOurs(ctx) && ctx.status.startsWith('error') && refuse(ctx, ctx.response?.raw));
+  on('htmx:finally:request', ({ detail: { ctx } }) => {
+    if (!isOurs(ctx)) return;
+    busy.get(ctx.sourceElement.id)?.();
+    if (ctx.status === 'swapped') ctx.sourceElement.retried = false;
+  });
+
+  // The message is saved: its text goes, what was typed since stays.
+  on('htmx:after:swap', ({ detail: { ctx } }) => {
+    const box = id('composer-text');
+    if (!isOurs(ctx) || ctx.sourceElement.id !== 'composer' || !box) return;
+    const sent = new URLSearchParams(ctx.request.body).get('text').replace(/\r\n/g, '\n');
+    if (ctx.response.raw.ok) box.value = box.value.startsWith(sent) ? box.value.slice(sent.length) : box.value;
+    if (ctx.response.raw.ok) ui.toEnd();
+    ui.notice('');
+  });
+}

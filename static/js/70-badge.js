@@ -1,0 +1,10 @@
+// What waits anywhere, in the title and in the icon.
+{
+  const { id, on } = controlui;
+  on('controlui:live', () => {
+    const { waiting } = id('live').dataset;
+    const icon = id('favicon').dataset;
+    document.title = (+waiting ? `(${waiting}) ` : '') + document.title.replace(/^\(\d+\) /, '');
+    id('favicon').href = +waiting ? icon.badge : icon.plain;
+  });
+}
