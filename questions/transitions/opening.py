@@ -10,7 +10,7 @@ from django.db import IntegrityError
 from controlui.chat import clock
 from controlui.chat.errors import KeyReused, RunEnded, invalid
 from controlui.chat.models import Agent, Conversation, Message, Run, User
-from controlui.chat.transitions import Change, change, open_conversation
+from controlui.chat.transitions import Change, change, open_conversation, statements
 from controlui.chat.transitions.conversations import clean_key
 from controlui.chat.transitions.runs import find_run
 from questions import events
@@ -99,8 +99,10 @@ def place_of(agent: Agent, ask: Ask) -> tuple[Conversation, Run | None]:
             raise invalid("sessionKey", "other_session", "The run belongs to another session.")
         run.conversation.agent = agent
         return run.conversation, run
-    live = set(Run.objects.filter(agent=agent, status=Run.Status.RUNNING).values_list("kind", flat=True).distinct())
-    if live == {Run.Kind.SUBAGENT}:
+    live = statements.fetch(
+        "SELECT DISTINCT kind FROM chat_run WHERE agent_id = %s AND status = %s", [agent.pk, Run.Status.RUNNING]
+    )
+    if live == [(Run.Kind.SUBAGENT,)]:
         raise NotMainSession
     if ask.session_key is None:
         return open_conversation(agent=agent, sessionless=True), None
@@ -109,15 +111,19 @@ def place_of(agent: Agent, ask: Ask) -> tuple[Conversation, Run | None]:
 
 def check_place(opened: Change, run: Run | None) -> None:
     """Raises when the run is over or asks already, or when the conversation is full."""
-    pending = Prompt.objects.filter(conversation=opened.conversation, status=Prompt.Status.PENDING)
-    if pending.count() >= settings.PENDING_PER_CONVERSATION:
+    ((number,),) = statements.fetch(
+        "SELECT COUNT(*) FROM questions_prompt WHERE conversation_id = %s AND status = %s",
+        [opened.conversation.pk, Prompt.Status.PENDING],
+    )
+    if number >= settings.PENDING_PER_CONVERSATION:
         raise TooManyPending(retry_after=30, extra={"limit": settings.PENDING_PER_CONVERSATION})
     if run is None:
         return
     run.refresh_from_db(fields=["status", "deadline_at"])
     if run.status != Run.Status.RUNNING or run.deadline_at <= opened.at:
         raise RunEnded
-    for waiting in pending.filter(run=run, mode=Prompt.Mode.BLOCKING).select_related("message__stream"):
+    pending = Prompt.objects.filter(run=run, mode=Prompt.Mode.BLOCKING, status=Prompt.Status.PENDING)
+    for waiting in pending.select_related("message__stream"):
         if waiting.is_open(opened.at):
             raise PromptAlreadyPending(extra={"id": waiting.wire_id})
         expire(opened, waiting)
@@ -149,7 +155,7 @@ def write(opened: Change, agent: Agent, ask: Ask, run: Run | None, body_digest: 
         opened_seq=message.seq,
         created_at=opened.at,
     )
-    Question.objects.bulk_create(
+    questions = Question.objects.bulk_create(
         Question(
             prompt=prompt,
             index=index,
@@ -165,6 +171,7 @@ def write(opened: Change, agent: Agent, ask: Ask, run: Run | None, body_digest: 
         )
         for index, question in enumerate(ask.questions)
     )
+    remember(prompt, questions)
     events.append(
         opened,
         prompt,
@@ -174,6 +181,13 @@ def write(opened: Change, agent: Agent, ask: Ask, run: Run | None, body_digest: 
         content={"body": body_digest, "text": message.text, "expiresAt": expires_at.isoformat()},
     )
     return prompt
+
+
+def remember(prompt: Prompt, questions: list[Question]) -> None:
+    """Keeps the rows just written as the prompt's prefetched ones: whoever shows it next reads nothing."""
+    rows = prompt.questions.all()
+    rows._result_cache = questions
+    prompt._prefetched_objects_cache = {"questions": rows}  # type: ignore[attr-defined]
 
 
 def audience_of(conversation: Conversation, agent: Agent, run: Run | None) -> User | None:

@@ -51,7 +51,7 @@ class Call:
             "server": ("testserver", 80),
             "client": ("127.0.0.1", 5),
         }
-        self.inner = ApplicationCommunicator(application, scope)
+        self.inner: Any = ApplicationCommunicator(application, scope)  # type: ignore[no-untyped-call]
 
     async def start(self) -> Call:
         """Sends the request."""

@@ -15,6 +15,8 @@ from controlui.chat.models import Conversation, Message, Run, Stream, User
 from controlui.live import groups, publish
 from controlui.live.publish import Sending
 
+from . import statements
+
 _TICK = dt.timedelta(microseconds=1)
 
 
@@ -32,7 +34,7 @@ class Change:
     sendings: list[Sending] = field(default_factory=list)
     after_commit: list[Callable[[], None]] = field(default_factory=list)
     _touched: dict[int, Stream] = field(default_factory=dict)
-    _streams: list[Stream] | None = None
+    _streams: dict[tuple[bool, int | None], Stream] = field(default_factory=dict)
     _new_stream: bool = False
     _last_stamp: dt.datetime | None = None
 
@@ -43,26 +45,20 @@ class Change:
 
     def stream(self, *, prompts: bool = False, audience: User | None = None) -> Stream:
         """The stream of an audience, made when it is first needed."""
-        if self._streams is None:
-            self._streams = list(Stream.objects.filter(conversation=self.conversation))
         audience_id = audience.pk if audience else None
-        for stream in self._streams:
-            if stream.prompts == prompts and stream.audience_id == audience_id:
-                return stream
-        stream = Stream.objects.create(conversation=self.conversation, prompts=prompts, audience=audience)
-        self._streams.append(stream)
-        self._new_stream = True
-        return stream
+        known = self._streams.get((prompts, audience_id))
+        if known is None:
+            known = statements.find_stream(self.conversation, prompts=prompts, audience_id=audience_id)
+        if known is None:
+            known = Stream.objects.create(conversation=self.conversation, prompts=prompts, audience=audience)
+            self._new_stream = True
+        self._streams[prompts, audience_id] = known
+        return known
 
     def touch(self, stream: Stream) -> int:
         """The version that this transaction makes of the stream: one more than before, once."""
         if stream.pk not in self._touched:
-            # Under the conversation's lock nobody else writes versions, but the row may have been
-            # read before the lock was ours: count in the database, not from what we hold.
-            if self._streams is None or all(stream is not known for known in self._streams):
-                stream.refresh_from_db(fields=["version"])
-            stream.version += 1
-            Stream.objects.filter(pk=stream.pk).update(version=stream.version)
+            stream.version = statements.bump_stream(stream)
             self._touched[stream.pk] = stream
         return self._touched[stream.pk].version
 
@@ -91,7 +87,7 @@ class Change:
     def redraw(self, message: Message) -> None:
         """Marks a message as looking different from now on."""
         message.version = self.touch(message.stream)
-        Message.objects.filter(pk=message.pk).update(version=message.version)
+        statements.redraw_message(message.pk, message.version)
         self.rows.append(message)
 
     def redraw_work(self, run: Run) -> None:
@@ -107,7 +103,7 @@ class Change:
         """Writes the conversation's counters and leaves the publishing to the commit."""
         if self._last_stamp is not None:
             self.conversation.active_at = self._last_stamp
-        self.conversation.save(update_fields=["seq", "generation", "active_at", "event_count", "event_head"])
+        statements.write_counters(self.conversation)
         # Robust: the change stands, so trouble with telling of it is logged and never the caller's error.
         transaction.on_commit(self._publish, robust=True)
 
@@ -137,8 +133,7 @@ def change(conversation: Conversation, at: dt.datetime | None = None) -> Iterato
     One conversation per transaction; a loop over several commits each. `at` is injected by tests.
     """
     with transaction.atomic():
-        locked = Conversation.objects.select_for_update(no_key=True).get(pk=conversation.pk)
-        locked.agent = conversation.agent
+        locked = statements.lock_conversation(conversation)
         opened = Change(conversation=locked, at=at or clock.now())
         yield opened
         opened.finish()
