@@ -46,8 +46,8 @@ class AskView(ApiView):
     @operation(
         "ask",
         "Ask a person",
-        "Opens a prompt of 1 to 3 questions. All rules are checked at once and nothing is half-created. Repeat the call "
-        "with the same `Idempotency-Key` or `id` and the same body to find the same prompt again, and to wait on.",
+        "Opens a prompt of 1 to 3 questions. All rules are checked at once and nothing is half-created. Repeat the "
+        "call with the same `Idempotency-Key` or `id` and the same body to find the same prompt again, and to wait on.",
         request="Ask",
         ok={
             201: ("Prompt", "The prompt, opened."),
