@@ -172,7 +172,7 @@ def test_the_dock_costs_the_same_however_much_waits(
         ask(questions=ASK_THREE["questions"])
     streams = visible_streams(Actor(user=ana), conversation)
     with django_assert_num_queries(4):
-        queries.dock(conversation, ana, DockView(), streams=streams)
+        queries.dock(conversation, ana, DockView(), streams=streams, at=timezone.now())
 
 
 def test_badges_count_only_what_the_person_may_answer(
