@@ -7,11 +7,12 @@ from drf_spectacular.utils import OpenApiParameter
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from controlui.chat import clock
 from controlui.chat.access import Actor
 from controlui.chat.api import actor_of, agent_of
 from controlui.errors import NotFound
 from controlui.rest.docs import IDEMPOTENCY_KEY, PAGING, REPLAYED, id_parameter, operation
-from controlui.rest.shape import UNSTORABLE, Check
+from controlui.rest.shape import Check
 from controlui.rest.views import (
     ApiView,
     checked,
@@ -19,6 +20,7 @@ from controlui.rest.views import (
     next_page,
     no_fields,
     page_size,
+    place_after,
     record_response,
 )
 
@@ -84,13 +86,14 @@ class QuestionsView(ApiView):
         """A page of prompts."""
         actor = actor_of(request)
         limit = page_size(request)
-        found = queries.listed(actor, status=status_asked(request))
-        before = request.query_params.get("before")
+        at = clock.now()
+        found = queries.listed(actor, status=status_asked(request), at=at)
+        before = place_after(request)
         if before is not None:
             found = found.filter(pk__lt=place_of(actor, before))
         page = list(found[: limit + 1])
         more = page[limit - 1].uid if len(page) > limit else None
-        records = [queries.record(prompt, for_agent=actor.is_agent) for prompt in page[:limit]]
+        records = [queries.record(prompt, for_agent=actor.is_agent, at=at) for prompt in page[:limit]]
         return Response({"questions": records, "next": next_page(request, more)})
 
 
@@ -196,7 +199,7 @@ def status_asked(request: Request) -> str:
 
 def place_of(actor: Actor, before: str) -> int:
     """The place in the list of a prompt that the caller may see. Raises NotFound."""
-    place = None if UNSTORABLE.search(before) else prompts_for(actor).filter(uid=before).values_list("pk").first()
+    place = prompts_for(actor).filter(uid=before).values_list("pk", flat=True).first()
     if place is None:
         raise NotFound
-    return int(place[0])
+    return place

@@ -51,5 +51,5 @@ urlpatterns = [
     re_path(r"^schema/?$", docs.schema, name="api-schema"),
     re_path(r"^docs/?$", docs.docs_page, name="api-docs"),
     path("docs.css", docs.docs_style, name="api-docs-style"),
-    re_path(r"^.*$", docs.nothing, name="api-nothing"),
+    re_path(r"^", docs.nothing, name="api-nothing"),
 ]

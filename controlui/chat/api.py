@@ -17,6 +17,7 @@ from controlui.rest.views import (
     next_page,
     no_fields,
     page_size,
+    place_after,
     record_response,
 )
 
@@ -146,9 +147,7 @@ class MessagesView(ApiView):
         actor = actor_of(request)
         limit = page_size(request)
         conversation = get_session_for(actor, session_key(key))
-        found, before = queries.messages_page(
-            actor, conversation, before=request.query_params.get("before"), limit=limit
-        )
+        found, before = queries.messages_page(actor, conversation, before=place_after(request), limit=limit)
         records = [message.as_record() for message in found]
         return Response({"messages": records, "next": next_page(request, before)})
 

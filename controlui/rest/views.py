@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import string
 from collections.abc import Callable
 from typing import Any, TypeVar
@@ -14,7 +15,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from controlui.errors import InvalidInput
+from controlui.errors import InvalidInput, NotFound
 
 from . import throttling
 from .shape import Check, Faults
@@ -23,6 +24,7 @@ T = TypeVar("T")
 
 KEY_MAX = 200
 PAGE_DEFAULT, PAGE_MAX = 50, 100
+PLACE = re.compile(r"[A-Za-z0-9_-]{1,128}")
 PRINTABLE = frozenset(string.ascii_letters + string.digits + string.punctuation + " ")
 
 
@@ -95,6 +97,14 @@ def page_size(request: Request) -> int:
         check.fault("limit", "range", f"limit is a whole number from 1 to {PAGE_MAX}.", limit=PAGE_MAX)
         checked(check.done)
     return int(text)
+
+
+def place_after(request: Request) -> str | None:
+    """`?before=`: the id to go on from. Raises NotFound for what can be no id, and never asks the database."""
+    before: str | None = request.query_params.get("before")
+    if before is not None and not PLACE.fullmatch(before):
+        raise NotFound
+    return before
 
 
 def next_page(request: Request, before: str | None) -> str | None:

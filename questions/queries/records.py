@@ -6,7 +6,7 @@ import datetime as dt
 from collections.abc import Iterable
 from typing import Any
 
-from django.db.models import Count, F, Q, QuerySet
+from django.db.models import Count, F, OuterRef, Q, QuerySet, Subquery
 
 from controlui.chat import clock
 from controlui.chat.access import Actor
@@ -88,8 +88,10 @@ def result(prompt: Prompt, status: str, reason: str) -> dict[str, Any] | None:
 
 def expired_before(prompt: Prompt) -> bool:
     """Whether the prompt before this one in its conversation expired too (bugs case 48)."""
-    earlier = Prompt.objects.filter(conversation=prompt.conversation_id, pk__lt=prompt.pk)
-    return earlier.order_by("-pk").values_list("status", flat=True).first() == Status.EXPIRED
+    if "status_before" not in prompt.__dict__:
+        earlier = Prompt.objects.filter(conversation=prompt.conversation_id, pk__lt=prompt.pk)
+        return earlier.order_by("-pk").values_list("status", flat=True).first() == Status.EXPIRED
+    return bool(prompt.__dict__["status_before"] == Status.EXPIRED)
 
 
 def waiting(at: dt.datetime) -> Q:
@@ -117,7 +119,10 @@ def waiting_total(actor: Actor, at: dt.datetime | None = None) -> int:
 
 def listed(actor: Actor, *, status: str = "", at: dt.datetime | None = None) -> QuerySet[Prompt]:
     """The actor's prompts, newest first, by the status they are shown with (`no_answer`: any end without one)."""
-    found = with_parts(prompts_for(actor)).order_by("-pk")
+    # A list must not ask for each of its rows what `expired_before` asks for one.
+    before = Prompt.objects.filter(conversation=OuterRef("conversation"), pk__lt=OuterRef("pk")).order_by("-pk")
+    found = with_parts(prompts_for(actor)).annotate(status_before=Subquery(before.values("status")[:1]))
+    found = found.order_by("-pk")
     at = at or clock.now()
     due = Q(status=Status.PENDING, closes_at__lte=at)
     by_run = Q(closes_at__lt=F("expires_at"))

@@ -10,6 +10,7 @@ from django.db.models import Q
 
 from controlui.chat import clock, hooks
 from controlui.chat.errors import KeyReused, RunEnded, invalid
+from controlui.chat.ids import digest
 from controlui.chat.models import Agent, ComposerDraft, Conversation, Message, Run, Stream, User
 
 from .change import change
@@ -87,8 +88,10 @@ def say(
     if kind not in {Message.Kind.REPLY, Message.Kind.COMMENTARY}:
         raise invalid("kind", "unknown_kind", 'The kind is "reply" or "commentary".')
     conversation = open_conversation(agent=agent, key=session_key)
+    # By its digest: the longest key and the prefix together would not fit the column.
+    saved_as = f"agent:{digest(key)}" if key else None
     with change(conversation, at) as opened:
-        first = saved_before(opened.conversation, f"agent:{key}" if key else None)
+        first = saved_before(opened.conversation, saved_as)
         if first is not None:
             if (first.text, first.kind) != (text, kind):
                 raise KeyReused
@@ -96,9 +99,7 @@ def say(
         run = find_run(agent, run_id, opened.conversation) if run_id else None
         if run is not None and run.status != Run.Status.RUNNING:
             raise RunEnded
-        message = opened.add_message(
-            stream=opened.stream(), kind=kind, text=text, run=run, idempotency_key=f"agent:{key}" if key else None
-        )
+        message = opened.add_message(stream=opened.stream(), kind=kind, text=text, run=run, idempotency_key=saved_as)
     return message, True
 
 
