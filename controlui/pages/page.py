@@ -1,0 +1,168 @@
+"""What a conversation's page shows: gathered here once, for the whole page and for its parts."""
+
+from __future__ import annotations
+
+import zlib
+from dataclasses import dataclass
+from typing import Any
+
+from django.conf import settings
+from django.http import HttpResponse
+from django.shortcuts import render
+from django.template.loader import render_to_string
+from django.urls import reverse
+from django.utils.safestring import SafeString, mark_safe
+from django.utils.translation import get_language
+
+from controlui.chat import access, clock
+from controlui.chat.access import Actor
+from controlui.chat.ids import new_uid
+from controlui.chat.models import ComposerDraft, Conversation, Stream
+from controlui.chat.queries import ConversationItem, Row, conversation_list, timeline
+from questions import queries
+from questions.live import render_dock, render_rows
+from questions.queries import DockView
+
+from .guard import PersonRequest
+
+PAGE = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A person at a conversation, with the streams they may see, and how their tab looks at the dock.
+
+    The streams are read before anything that is drawn from them: a page may show more than the version it
+    names, never less (design rule 3).
+    """
+
+    request: PersonRequest
+    actor: Actor
+    conversation: Conversation
+    streams: list[Stream]
+    view: DockView
+
+    @property
+    def address(self) -> str:
+        """The page in this view."""
+        query = self.view.query_string()
+        return reverse("conversation", args=[self.conversation.uid]) + (f"?{query}" if query else "")
+
+
+def place_of(request: PersonRequest, uid: str, *, need: str = "read") -> Place:
+    """The place that an address means. Raises NotFound, or Forbidden with `need="write"`."""
+    actor = Actor(user=request.user)
+    conversation = access.get_conversation_for(actor, uid, need=need)
+    streams = access.visible_streams(actor, conversation)
+    return Place(request, actor, conversation, streams, DockView.from_query(request.GET))
+
+
+def moved(place: Place, view: DockView) -> Place:
+    """The same place in another view, with the streams as they are now."""
+    streams = access.visible_streams(place.actor, place.conversation)
+    return Place(place.request, place.actor, place.conversation, streams, view)
+
+
+@dataclass(frozen=True, slots=True)
+class LiveState:
+    """What a page knows and where it learns of more, as #live carries it."""
+
+    streams: str
+    drafts: str
+    now: int
+    waiting: int
+    ticket: str
+
+
+def list_items(actor: Actor, current: Conversation | None = None) -> list[ConversationItem]:
+    """The list of conversations with what waits in each, in two queries."""
+    conversations = conversation_list(actor, current)
+    waiting = queries.waiting_counts(actor, conversations)
+    return [
+        ConversationItem(
+            conversation=item,
+            title=str(item),
+            url=reverse("conversation", args=[item.uid]),
+            current=current is not None and item.pk == current.pk,
+            waiting=waiting.get(item.pk, 0),
+        )
+        for item in conversations
+    ]
+
+
+def live_state(place: Place, items: list[ConversationItem]) -> LiveState:
+    """The state of a page drawn now. `drafts` changes with the person's drafts and with the list."""
+    shown = "|".join(f"{item.conversation.uid}:{item.title}:{item.waiting}" for item in items)
+    drafts = queries.drafts_token(place.conversation, place.request.user)
+    return LiveState(
+        streams=" ".join(f"{stream.uid}:{stream.version}" for stream in place.streams),
+        drafts=f"{drafts}~{zlib.crc32(shown.encode()):x}",
+        now=int(clock.now().timestamp() * 1000),
+        waiting=queries.waiting_total(place.actor),
+        ticket=access.ticket_for(place.request.user, place.streams, get_language() or settings.LANGUAGE_CODE),
+    )
+
+
+def rows_html(place: Place, rows: list[Row]) -> SafeString:
+    """Timeline rows for this person."""
+    return mark_safe(render_rows(place.request, rows, place.request.user))  # noqa: S308  (made by templates)
+
+
+def dock_html(place: Place, **more: Any) -> SafeString:
+    """The dock of this tab."""
+    html = render_dock(place.request, place.conversation, place.request.user, place.view, streams=place.streams, **more)
+    return mark_safe(html)  # noqa: S308  (made by templates)
+
+
+def composer(place: Place, *, text: str | None = None, error: str = "") -> dict[str, Any]:
+    """The composer's inputs: the person's draft unless `text` is given, and a key for the next message."""
+    if text is None:
+        draft = ComposerDraft.objects.filter(conversation=place.conversation, user=place.request.user).first()
+        text = draft.text if draft else ""
+    return {"key": new_uid(), "tab": new_uid(), "text": text, "error": error}
+
+
+def composer_html(place: Place, **more: Any) -> str:
+    """The composer alone, for its own form's answer."""
+    context = {"conversation": place.conversation, "composer": composer(place, **more)}
+    return render_to_string(settings.COMPOSER_TEMPLATE, context, request=place.request)
+
+
+def full_page(
+    place: Place,
+    *,
+    status: int = 200,
+    before: str = "",
+    composer_with: dict[str, Any] | None = None,
+    **dock_with: Any,
+) -> HttpResponse:
+    """The whole page of a conversation. `dock_with`: notice, error, errors of the dock."""
+    history = timeline(place.streams, before_uid=before or None, limit=PAGE)
+    items = list_items(place.actor, place.conversation)
+    live = live_state(place, items)
+    may_speak = access.may_speak(place.actor, place.conversation)
+    waits_here = any(item.current and item.waiting for item in items)
+    writes = settings.COMPOSER_TEMPLATE == "pages/_composer.html" and may_speak
+    context = {
+        "conversation": place.conversation,
+        "title": str(place.conversation),
+        "agent_name": place.conversation.agent.name,
+        "rows": rows_html(place, history.rows),
+        "earlier": history.earlier,
+        "before": before,
+        "dock": dock_html(place, **dock_with),
+        "view": place.view,
+        "composer": composer(place, **(composer_with or {})),
+        "composer_template": settings.COMPOSER_TEMPLATE,
+        "may_speak": may_speak,
+        "check_form": "dock-form" if waits_here and not place.view.folded else "composer" if writes else "",
+        "items": items,
+        "live": live,
+        "waiting": live.waiting,
+    }
+    return render(place.request, "pages/conversation.html", context, status=status)
+
+
+def partial(target: str, swap: str, html: str) -> str:
+    """A part of an answer that belongs elsewhere on the page."""
+    return f'<hx-partial hx-target="{target}" hx-swap="{swap}">{html}</hx-partial>'
