@@ -89,7 +89,7 @@ def test_a_list_holds_what_the_caller_may_see(api: Api, pending: Prompt, tokens:
 
 def test_unknown_and_forbidden_look_alike(api: Api, pending: Prompt, tokens: dict[str, str]) -> None:
     for call in ("", "/answer", "/skip", "/cancel"):
-        method, body = ("GET", None) if not call else ("POST", {})
+        method, body = ("POST", ANSWER if call == "/answer" else {}) if call else ("GET", None)
         unknown = api(method, f"/api/v1/questions/{'x' * 22}{call}", tokens["sam"], body)
         forbidden = api(method, f"/api/v1/questions/{pending.uid}{call}", tokens["sam"], body)
         assert (

@@ -31,7 +31,8 @@ def with_null(shape: Any) -> Any:
 def registry() -> Registry[Any]:
     """The document, so that references into it are found."""
     resource = DRAFT202012.create_resource(with_null(openapi.description()))
-    return Registry().with_resource(ADDRESS, resource)
+    found: Registry[Any] = Registry().with_resource(ADDRESS, resource)
+    return found
 
 
 def described(response: Any) -> dict[str, Any]:

@@ -38,7 +38,8 @@ def test_the_document_is_served_to_everybody() -> None:
 
 
 def test_every_route_is_described() -> None:
-    patterns = next(entry for entry in get_resolver().url_patterns if str(entry.pattern) == "api/").url_patterns
+    top: list[Any] = get_resolver().url_patterns
+    patterns = next(entry for entry in top if str(entry.pattern) == "api/").url_patterns
     routes = {re.sub(r"<\w+:(\w+)>", r"{\1}", str(route.pattern)) for route in patterns if "v1/" in str(route.pattern)}
     described = {path for path, _method, _operation in operations()}
     assert described == {f"/api/{route}" for route in routes} | {"/api/v1/questions/{id}/wait"}
