@@ -38,4 +38,4 @@ def docs_style(request: HttpRequest) -> HttpResponse:
 def nothing(request: HttpRequest) -> HttpResponse:
     """An address that the API does not have, in the one error shape."""
     error = NotFound("The API has no such address. See /api/docs.")
-    return JsonResponse(error.body(), status=error.status)
+    return JsonResponse(error.body(), status=error.status, headers={"Cache-Control": "no-store"})

@@ -31,6 +31,7 @@ PRINTABLE = frozenset(string.ascii_letters + string.digits + string.punctuation 
 class ApiView(APIView):
     """A view of the API. `max_body_bytes`: the limit of its bodies; `scopes`: more throttles than the caller's own."""
 
+    http_method_names = ["get", "post", "head"]
     max_body_bytes: int = settings.MAX_FORM_BYTES
     scopes: dict[str, str] = {}
 
@@ -39,6 +40,11 @@ class ApiView(APIView):
         if "HTTP_TRANSFER_ENCODING" in request.META and not request.META.get("CONTENT_LENGTH"):
             request.META["CONTENT_LENGTH"] = "-1"
         return super().initialize_request(request, *args, **kwargs)
+
+    def finalize_response(self, request: Any, response: Any, *args: Any, **kwargs: Any) -> Any:
+        """What one caller may see is kept by no cache on the way."""
+        response.setdefault("Cache-Control", "no-store")
+        return super().finalize_response(request, response, *args, **kwargs)
 
     def perform_authentication(self, request: Request) -> None:
         """Finds the caller; those without a valid token are counted by their address."""

@@ -129,11 +129,11 @@ def test_a_charset_beside_the_kind_is_no_matter(agent_token: str) -> None:
     )
 
 
-@pytest.mark.parametrize("method", ["GET", "PUT", "PATCH", "DELETE"])
+@pytest.mark.parametrize("method", ["GET", "PUT", "PATCH", "DELETE", "OPTIONS"])
 def test_a_method_that_is_not_there(api: Api, agent_token: str, method: str) -> None:
     response = api(method, "/api/v1/ask", agent_token, None if method == "GET" else ASK)
     assert response.status_code == 405
-    assert "POST" in response["Allow"]
+    assert response["Allow"] == "POST"
     assert response.json()["code"] == "method_not_allowed"
     component("Error").validate(response.json())
 
@@ -164,6 +164,11 @@ def test_an_address_that_is_not_there(api: Api, agent_token: str, path: str, met
     assert response.status_code == 404
     assert response["Content-Type"] == "application/json"
     component("Error").validate(response.json())
+
+
+def test_what_a_caller_gets_is_kept_by_no_cache(api: Api, agent_token: str) -> None:
+    for token, path in ((agent_token, "questions"), ("", "questions"), (agent_token, "nothing")):
+        assert api("GET", f"/api/v1/{path}", token)["Cache-Control"] == "no-store"
 
 
 def test_a_caller_that_takes_no_json(api: Api, agent_token: str) -> None:
