@@ -68,14 +68,14 @@ class BundledStaticFilesStorage(ManifestStaticFilesStorage):
         """The hashed name where the manifest has one, else the plain one."""
         return self.hashed_files.get(self.hash_key(self.clean_name(name)), name)
 
-    def post_process(self, paths: Sources, dry_run: bool = False, **options: Any) -> Iterator[tuple[str, str, bool]]:
+    def post_process(self, paths: Sources, dry_run: bool = False, **options: Any) -> Iterator[Any]:
         """Bundles, hashes, writes the manifest, compresses. The sources do not stay in STATIC_ROOT."""
         if dry_run:
             return
         kept = {name: place for name, place in paths.items() if not name.startswith(("css/", "js/"))}
         for name, content in ((STYLE_SHEET, join_style_sheets(paths)), (SCRIPT, join_scripts(paths))):
             self.delete(name)
-            self._save(name, ContentFile(content.encode("utf-8")))
+            self.save(name, ContentFile(content.encode("utf-8")))
             kept[name] = (self, name)
         for name in paths.keys() - kept.keys():
             self.delete(name)
@@ -83,13 +83,13 @@ class BundledStaticFilesStorage(ManifestStaticFilesStorage):
         for name, hashed_name, processed in super().post_process(kept, dry_run, **options):
             if isinstance(processed, Exception):
                 raise processed
-            if compressor.should_compress(hashed_name):
+            if hashed_name and compressor.should_compress(hashed_name):
                 for _written in compressor.compress(self.path(hashed_name)):
                     pass
             yield name, hashed_name, processed
 
 
-class StaticFilesMiddleware(WhiteNoiseMiddleware):
+class StaticFilesMiddleware(WhiteNoiseMiddleware):  # type: ignore[misc]  # WhiteNoise has no types
     """WhiteNoise for ASGI: our files are small, so they are answered whole.
 
     Its own file response is a synchronous iterator, which Django would have to consume in a thread, with a

@@ -19,12 +19,16 @@ import structlog
 from daphne.http_protocol import HTTPFactory, WebRequest
 from daphne.ws_protocol import WebSocketFactory, WebSocketProtocol
 from django.conf import settings
-from twisted.internet import defer, reactor
+from twisted.internet import defer
+from twisted.internet import reactor as installed_reactor
 from twisted.logger import globalLogBeginner
+from twisted.python.failure import Failure
 from twisted.web.http import HTTPChannel
 
 from . import metrics
 
+# Its interfaces are declared for other checkers than ours.
+reactor: Any = installed_reactor
 log = structlog.get_logger(__name__)
 access_log = structlog.get_logger("controlui.access")
 
@@ -40,6 +44,9 @@ DRAIN_SECONDS = 10.0
 GOING_AWAY = 1001
 METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 
+# Where Twisted's own log goes: what matters is in ours.
+NOWHERE: Any = lambda _event: None  # noqa: E731 -- one line is all there is to it
+
 Background = Callable[[asyncio.Event], Awaitable[None]]
 
 
@@ -49,18 +56,18 @@ class Channel(HTTPChannel):
     def connectionMade(self) -> None:  # noqa: N802 -- Twisted's name
         """It is open."""
         self.factory.channels.add(self)
-        super().connectionMade()
+        super().connectionMade()  # type: ignore[no-untyped-call]
 
-    def connectionLost(self, reason: Any) -> None:  # noqa: N802 -- Twisted's name
+    def connectionLost(self, reason: Failure) -> None:  # type: ignore[override]  # noqa: N802 -- Twisted's name
         """It is gone."""
         self.factory.channels.discard(self)
-        super().connectionLost(reason)
+        super().connectionLost(reason)  # type: ignore[no-untyped-call]
 
     def finish(self) -> None:
         """Closes it at once when idle, else after the answer under way."""
         self.persistent = False
         if not self.requests:
-            self.loseConnection()
+            self.loseConnection()  # type: ignore[no-untyped-call]
 
 
 class Request(WebRequest):  # type: ignore[misc]  # Daphne has no types
@@ -164,8 +171,7 @@ class ControlServer(Server):  # type: ignore[misc]  # Daphne has no types
             maxMessagePayloadSize=self.websocket_max_message_size,
             maxFramePayloadSize=self.websocket_max_frame_size,
         )
-        # Twisted's own log goes nowhere: what matters is in ours.
-        globalLogBeginner.beginLoggingTo([lambda _event: None], redirectStandardIO=False, discardBuffer=True)
+        globalLogBeginner.beginLoggingTo([NOWHERE], redirectStandardIO=False, discardBuffer=True)
         asyncio.set_event_loop(twisted_loop)
         self.listening.setblocking(False)  # Twisted accepts until that would block, and must not wait there
         self.port = reactor.adoptStreamPort(self.listening.fileno(), self.listening.family, self.http_factory)

@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from typing import Any
 
 import structlog
 from asgiref.sync import async_to_sync
@@ -68,7 +69,7 @@ def announce_streams() -> int:
 
 def delete_some(model: type[AskKey | SignInLink | Session | Heartbeat], condition: Q) -> int:
     """Deletes one batch of rows that nobody can use any more."""
-    old = list(model._default_manager.filter(condition).order_by("pk").values_list("pk", flat=True)[:BATCH])
+    old: list[Any] = list(model._default_manager.filter(condition).order_by("pk").values_list("pk", flat=True)[:BATCH])
     return model._default_manager.filter(condition, pk__in=old).delete()[0] if old else 0
 
 

@@ -121,7 +121,15 @@ def test_a_job_rests_after_a_fault_and_a_full_batch_is_followed_by_the_next() ->
 def test_told_to_stop_it_starts_no_further_job() -> None:
     calls: list[str] = []
     loop = Worker(place="embedded")
-    loop.jobs = [Job("first", 1, lambda: calls.append("first") or 0), Job("second", 1, lambda: calls.append("2") or 0)]
+
+    def job(name: str) -> Job:
+        def run() -> int:
+            calls.append(name)
+            return 0
+
+        return Job(name, 1, run)
+
+    loop.jobs = [job("first"), job("second")]
     assert loop.turn(lambda: bool(calls)) is False
     assert calls == ["first"]
 
