@@ -99,8 +99,11 @@ def postgres() -> Iterator[str | None]:
         if is_root():
             shutil.chown(folder, "postgres")
         data, port = f"{folder}/data", spare_port()
-        quiet = {"check": True, "stdout": subprocess.DEVNULL}
-        subprocess.run(as_postgres([initdb, "-D", data, "-A", "trust", "-U", "postgres", "-E", "UTF8"]), **quiet)  # type: ignore[call-overload]
+        subprocess.run(
+            as_postgres([initdb, "-D", data, "-A", "trust", "-U", "postgres", "-E", "UTF8"]),
+            check=True,
+            stdout=subprocess.DEVNULL,
+        )
         options = ["-p", str(port), "-h", "127.0.0.1", "-k", folder, "-c", "max_connections=200", "-c", "fsync=off"]
         with running(as_postgres([server, "-D", data, *options]), [ready, "-q", "-h", "127.0.0.1", "-p", str(port)]):
             yield f"postgres://postgres@127.0.0.1:{port}/postgres"
