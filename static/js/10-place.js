@@ -6,13 +6,16 @@
   let morph;
   let atEnd = !/[?&]before=|#message-/.test(location.href);
 
+  let top = 0;
   const toEnd = (controlui.toEnd = () => box().scrollTo({ top: box().scrollHeight, behavior: 'instant' }));
   const isAtEnd = () => box().scrollHeight - box().scrollTop - box().clientHeight < 48;
 
   // Keeps the row that stands at the top edge where it stands, unless the person reads the newest.
   const keepPlace = (list, change) => {
     const edge = box()?.getBoundingClientRect().top;
-    const row = atEnd ? null : [...list.children].find((each) => each.getBoundingClientRect().bottom > edge);
+    // A day's line moves up as older rows of that day come.
+    const stands = (each) => each.getBoundingClientRect().bottom > edge && !each.id.startsWith('day-');
+    const row = atEnd ? null : [...list.children].find(stands);
     const before = row?.getBoundingClientRect().top;
     change();
     if (row?.isConnected) box().scrollBy({ top: row.getBoundingClientRect().top - before, behavior: 'instant' });
@@ -67,7 +70,12 @@
 
   if (box()) {
     box().style.overflowAnchor = 'none';
-    box().addEventListener('scroll', () => (atEnd = isAtEnd()), { passive: true });
+    const scrolled = () => {
+      // Only the way up leaves the end: a smaller box does not.
+      atEnd = isAtEnd() || (atEnd && box().scrollTop >= top);
+      top = box().scrollTop;
+    };
+    box().addEventListener('scroll', scrolled, { passive: true });
     // The dock grew, an image came, the window turned: the newest line stays in view (bugs case 104).
     const watch = new ResizeObserver(() => (atEnd ? toEnd() : (atEnd = isAtEnd())));
     watch.observe(box());

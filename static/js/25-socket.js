@@ -8,6 +8,7 @@
   let line; // the element that hx-ws hangs the socket on: #live itself is replaced by fetches
   let open = false;
   let openedAt = 0;
+  let joined; // the streams that the socket's ticket names
   let failures = 0;
   let retryAt = 0;
   let reached = true;
@@ -33,8 +34,10 @@
     url ? line.setAttribute('hx-ws:connect', url) : line.removeAttribute('hx-ws:connect');
     htmx.process(line, true);
   };
+  const streams = () => id('live').dataset.streams.replace(/:\d+/g, '');
   const connect = () => {
     retryAt = performance.now() + 10000; // a handshake that hangs is given up then
+    joined = streams();
     hang(id('live').dataset.socket);
   };
 
@@ -94,6 +97,8 @@
     });
     on('controlui:asking', () => (quiet ||= setTimeout(sayLost, QUIET)));
     on('controlui:asked', ({ detail: ok }) => ok && say(''));
+    // A stream that is new, or no longer ours, is for a new ticket; this fetch has brought it.
+    on('controlui:live', () => open && joined !== streams() && connect());
     on('offline', sayLost, window);
     on('online', ui.wake, window);
     on('visibilitychange', () => document.hidden || ui.wake());

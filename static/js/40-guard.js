@@ -13,9 +13,8 @@
   const meaning = (element) => {
     if (!element) return '';
     const { prompt, step } = id('dock')?.contains(element) ? id('dock').dataset : {};
-    return [element.tagName, element.id, element.name, element.value, element.href, element.ariaLabel, prompt, step]
-      .concat(element.tagName === 'TEXTAREA' ? [] : element.textContent)
-      .join('\n');
+    const text = /TEXTAREA|SUMMARY/.test(element.tagName) ? element.closest('[id]').id : element.textContent;
+    return [element.tagName, element.name, element.value, element.href, element.ariaLabel, prompt, step, text].join('\n');
   };
 
   ui.guard = (element) => element && guarded.set(element, performance.now());

@@ -48,8 +48,8 @@
         if (!response.ok) throw response.status;
         if (response.status === 200) saved(await response.json(), body);
       } catch {
-        // Ended meanwhile: what came of it is for the fetch to show.
-        return [404, 409, 410].includes(response?.status) ? ui.sync() : failed(response);
+        if (![404, 409, 410].includes(response?.status)) return failed(response);
+        ui.sync(); // ended meanwhile; not awaited, since a fetch may wait for this very save
       }
       if (failures > 1) ui.notice('');
       failures = 0;

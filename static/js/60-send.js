@@ -34,7 +34,7 @@
     const form = ctx.sourceElement;
     ui.savers[form.id].touch();
     const { status = 0, headers } = response ?? {};
-    const body = (await response?.text().catch(() => '')) ?? '';
+    const body = ctx.text ?? (await response?.text().catch(() => '')) ?? '';
     const { code, message } = /json/.test(headers?.get('Content-Type')) ? JSON.parse(body) : {};
     if (code === 'session_renewed' && !form.retried) {
       form.retried = true; // the token had rotated: once more, with the fresh one (bugs case 72)
@@ -68,6 +68,12 @@
     if (page && (raw.ok || status === 409 || status === 422)) return;
     event.preventDefault();
     refuse(ctx, raw);
+  });
+  on('htmx:after:request', (event) => {
+    const { ctx } = event.detail;
+    if (!isOurs(ctx) || /id="(dock|composer)"|<hx-partial/.test(ctx.text)) return;
+    event.preventDefault(); // somebody else's page, in between
+    refuse(ctx, ctx.response.raw);
   });
   on('htmx:error', ({ detail: { ctx } }) => ctx && isOurs(ctx) && ctx.status.startsWith('error') && refuse(ctx, ctx.response?.raw));
   on('htmx:finally:request', ({ detail: { ctx } }) => {
