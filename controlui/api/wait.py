@@ -34,7 +34,7 @@ Receive = Callable[[], Awaitable[dict[str, Any]]]
 Send = Callable[[dict[str, Any]], Awaitable[None]]
 Application = Callable[[Any, Any, Any], Awaitable[None]]
 
-WAIT_PATH = re.compile(r"/api/v1/questions/(?P<id>[^/]+)/wait/?")
+WAIT_PATH = re.compile(r"/api/v1/questions/(?P<id>[A-Za-z0-9_-]{1,128})/wait/?")
 ASK_PATH = re.compile(r"/api/v1/ask/?")
 MAX_SECONDS = 120
 DEFAULT_SECONDS = 60
@@ -87,7 +87,9 @@ class WaitDoor:
             await reply(send, Seen(422, bad_seconds("wait")))
             return
         created = Captured()
-        await self.inner(scope, receive, created)
+        # The record is read here, so it must not come compressed, whatever the caller takes.
+        plain = [(name, value) for name, value in scope["headers"] if name.lower() != b"accept-encoding"]
+        await self.inner({**scope, "headers": plain}, receive, created)
         if created.status not in {200, 201}:
             # No status at all: the caller hung up before Django had answered.
             if created.status:

@@ -33,7 +33,8 @@ class Call:
 
     def __init__(self, path: str, token: str = "", method: str = "GET", body: Any = None) -> None:
         path, _mark, query = path.partition("?")
-        headers = [(b"host", b"testserver"), (b"content-type", b"application/json")]
+        # As every ordinary HTTP library sends it.
+        headers = [(b"host", b"testserver"), (b"content-type", b"application/json"), (b"accept-encoding", b"gzip")]
         if token:
             headers.append((b"authorization", f"Bearer {token}".encode()))
         self.content = b"" if body is None else json.dumps(body).encode()
@@ -185,6 +186,14 @@ async def test_an_ask_that_waits_returns_the_answer(agent: Agent, agent_token: s
     again = await Call("/api/v1/ask?wait=60", agent_token, "POST", {**ASK, "id": "a-chosen-id-000001"}).start()
     status, body, headers = await again.answer()
     assert (status, headers["idempotent-replayed"], body["status"]) == (200, "true", "answered")
+
+
+@pytest.mark.parametrize("prompt_id", ["\x00", "a b", "x" * 129, "\ufffd"])
+async def test_an_id_that_cannot_be_is_not_found(agent_token: str, prompt_id: str) -> None:
+    call = await Call(f"/api/v1/questions/{prompt_id}/wait", agent_token).start()
+    status, body, _headers = await call.answer()
+    await call.inner.wait()
+    assert (status, body["code"]) == (404, "not_found")
 
 
 async def test_a_refused_ask_is_passed_on_at_once(agent: Agent, agent_token: str) -> None:
