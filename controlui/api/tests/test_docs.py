@@ -112,6 +112,7 @@ def test_the_readable_page_needs_no_script_and_nothing_from_elsewhere() -> None:
     assert "default-src 'self'" in response["Content-Security-Policy"]
     assert not re.search(r"<script|<style|\sstyle=|\son\w+=|https?://", html)
     assert re.findall(r'(?:src|href)="(?!#)([^"]+)"', html) == ["data:,", "/api/docs.css", "/api/schema"]
+    assert "`" not in html, "what is code is shown as code"
     for _path, _method, operation in operations():
         assert f'id="{operation["operationId"]}"' in html
     for name in openapi.description()["components"]["schemas"]:
