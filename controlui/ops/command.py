@@ -11,16 +11,9 @@ from django.db import InterfaceError, OperationalError, ProgrammingError
 from controlui.chat.models import User
 from controlui.errors import ControlUIError
 
+from .client import sentence
+
 NO_TABLES = "The database is not set up yet, or lacks migrations. Run `python manage.py migrate`, or start `up` once."
-
-
-def describe(error: ControlUIError) -> str:
-    """The sentence and, for each fault, the field and the rule it breaks."""
-    faults = [
-        f"  {fault.get('path', '')}: {fault.get('message') or fault.get('rule')} ({fault.get('rule')})"
-        for fault in error.details
-    ]
-    return "\n".join([error.message, *faults])
 
 
 class OpsCommand(BaseCommand):
@@ -31,7 +24,7 @@ class OpsCommand(BaseCommand):
         try:
             return super().execute(*args, **options)
         except ControlUIError as error:
-            raise CommandError(describe(error)) from error
+            raise CommandError(sentence(error.body())) from error
         except (OperationalError, ProgrammingError) as error:
             if "no such table" in str(error) or "does not exist" in str(error):
                 raise CommandError(NO_TABLES) from error

@@ -20,7 +20,7 @@ from controlui.errors import ControlUIError
 from . import local
 
 FIRST_ADMIN = "owner"
-SHELL_AGENT = "shell"
+SHELL_AGENT, DEMO_AGENT = "shell", "demo"
 BACKLOG = 512
 # Of all hosts that start at once on one PostgreSQL, one migrates and the others wait for it.
 MIGRATION_LOCK = 0x636F6E74726F6C
@@ -113,14 +113,14 @@ def first_admin() -> User:
         return found or create_user(username=FIRST_ADMIN, group=ADMINS)
 
 
-def shell_token(owner: User) -> str:
-    """The token of the agent `shell`, by which commands of this machine ask: kept while it is valid."""
-    kept = local.read()
+def kept_token(name: str, owner: User, file: str) -> str:
+    """The token of an agent of this machine, kept in the file for as long as it is valid; else a new one."""
+    kept = local.read(file)
     actor = actor_of_token(kept.token) if kept else None
-    if kept and actor and actor.agent and actor.agent.name == SHELL_AGENT:
+    if kept and actor and actor.agent and actor.agent.name == name:
         return kept.token
     with transaction.atomic():
-        agent = Agent.objects.filter(name=SHELL_AGENT).first() or create_agent(name=SHELL_AGENT, owner=owner)
+        agent = Agent.objects.filter(name=name).first() or create_agent(name=name, owner=owner)
         return create_token(agent=agent)
 
 

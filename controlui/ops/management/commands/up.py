@@ -32,7 +32,8 @@ class Command(OpsCommand):
             installation.migrate()
             installation.collect_static()
             admin = installation.first_admin()
-            local.write(local.LocalServer(url=url, token=installation.shell_token(admin)))
+            token = installation.kept_token(installation.SHELL_AGENT, admin, local.SERVER)
+            local.write(local.LocalServer(url=url, token=token))
             link = installation.sign_in_link(admin, settings.PUBLIC_URL or url)
             # Requests have connections of their own; this one would only be held for nothing.
             connections.close_all()
