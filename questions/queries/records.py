@@ -11,7 +11,7 @@ from django.db.models import Count, F, OuterRef, Q, QuerySet, Subquery
 from controlui.chat import clock
 from controlui.chat.access import Actor
 from controlui.chat.models import Conversation, wire_time
-from questions.access import prompts_for, with_parts
+from questions.access import prompts_for
 from questions.models import Prompt, Question
 
 Status = Prompt.Status
@@ -121,8 +121,9 @@ def listed(actor: Actor, *, status: str = "", at: dt.datetime | None = None) -> 
     """The actor's prompts, newest first, by the status they are shown with (`no_answer`: any end without one)."""
     # A list must not ask for each of its rows what `expired_before` asks for one.
     before = Prompt.objects.filter(conversation=OuterRef("conversation"), pk__lt=OuterRef("pk")).order_by("-pk")
-    found = with_parts(prompts_for(actor)).annotate(status_before=Subquery(before.values("status")[:1]))
-    found = found.order_by("-pk")
+    found = prompts_for(actor).annotate(status_before=Subquery(before.values("status")[:1])).order_by("-pk")
+    # Only what a record shows: a row with everything that a summary shows costs three times as much.
+    found = found.select_related("conversation", "run").prefetch_related("questions")
     at = at or clock.now()
     due = Q(status=Status.PENDING, closes_at__lte=at)
     by_run = Q(closes_at__lt=F("expires_at"))
