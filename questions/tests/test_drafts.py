@@ -78,6 +78,14 @@ def test_using_the_other_text_swaps_and_keeps_both(prompt: Prompt, ana: User) ->
     assert texts(prompt, ana) == ("mine", [])
 
 
+def test_going_on_with_the_other_text_still_keeps_the_own_one(prompt: Prompt, ana: User) -> None:
+    save(prompt, ana, "mine", "t1", 1, 0)
+    save(prompt, ana, "theirs", "t2", 1, 0)
+    revision = use_alternate(prompt=prompt, user=ana)
+    assert save(prompt, ana, "theirs, edited", "t1", 2, revision).stored == "saved"
+    assert texts(prompt, ana) == ("theirs, edited", ["mine"])
+
+
 def test_a_button_pressed_in_a_stale_tab_takes_over_and_keeps_the_other(prompt: Prompt, ana: User) -> None:
     save(prompt, ana, "mine", "t1", 1, 0)
     pressed = save(prompt, ana, "pressed", "t2", 1, 0, take_over=True)
@@ -92,18 +100,26 @@ def test_a_draft_is_the_persons_own(prompt: Prompt, ana: User, ben: User) -> Non
 
 def test_only_what_the_prompt_has_is_kept(prompt: Prompt, ana: User) -> None:
     values: dict[str, dict[str, Any]] = {
-        "deploy_target": {"chosen": ["o9", "o2", "o1"], "text": "x" * 20_000 + "\x00"},
+        "deploy_target": {"chosen": ["o9", "o2", "o1"], "text": "x" * 200_000 + "\x00"},
         "ghost": {"text": "boo"},
     }
     save_draft(prompt=prompt, user=ana, values=values, tab="t", tab_seq=1, revision=0)
     draft = Draft.objects.get(prompt=prompt, user=ana)
-    assert draft.values == {"deploy_target": {"chosen": ["o1"], "text": "x" * 10_000}}
+    assert draft.values == {"deploy_target": {"chosen": ["o1"], "text": "x" * 100_000}}
 
 
 def test_a_draft_of_an_ended_prompt_is_still_kept(prompt: Prompt, ana: User, ben: User) -> None:
     skip_prompt(prompt=prompt, user=ben, surface="web")
     assert save(prompt, ana, "typed meanwhile", "t", 1, 0).stored == "saved"
     assert texts(prompt, ana) == ("typed meanwhile", [])
+
+
+def test_the_summary_of_an_ended_prompt_is_drawn_anew_with_it(prompt: Prompt, ana: User, ben: User) -> None:
+    skip_prompt(prompt=prompt, user=ben, surface="web")
+    save(prompt, ana, "typed meanwhile", "t", 1, 0)
+    prompt.message.refresh_from_db()
+    prompt.message.stream.refresh_from_db()
+    assert (prompt.message.version, prompt.message.stream.version) == (3, 3)
 
 
 def test_saving_locks_and_bumps_nothing_of_the_conversation(prompt: Prompt, ana: User) -> None:

@@ -10,10 +10,12 @@ from django.db import transaction
 
 from controlui.chat import clock
 from controlui.chat.models import User
+from controlui.chat.transitions import change
 from controlui.live import groups, publish
 from questions.models import Draft, Prompt
 
-TEXT_MAX = 10_000
+# More than an answer may have: a text that is too long is refused on Submit, not cut while it is typed.
+TEXT_MAX = 100_000
 TABS_MAX = 8
 ALTERNATES_MAX = 4
 Values = dict[str, dict[str, Any]]
@@ -59,7 +61,15 @@ def save_draft(
         draft.save(update_fields=["values", "revision", "tab", "tabs", "alternates", "updated_at"])
         saved = SavedDraft(draft.revision, stored)
         transaction.on_commit(lambda: tell(prompt, user, tab, saved))
+    if prompt.status != Prompt.Status.PENDING:
+        redraw_summary(prompt, at)
     return saved
+
+
+def redraw_summary(prompt: Prompt, at: dt.datetime) -> None:
+    """What was typed when a prompt ended may arrive after the page has fetched its summary: it shows that text."""
+    with change(prompt.conversation, at) as opened:
+        opened.redraw(prompt.message)
 
 
 def store(draft: Draft, values: Values, tab: str, revision: int, *, take_over: bool) -> str:
@@ -88,7 +98,7 @@ def remember_tab(tabs: dict[str, int], tab: str, tab_seq: int) -> dict[str, int]
 
 
 def known_values(prompt: Prompt, values: Values) -> Values:
-    """Only questions and options that exist; texts cut to what an answer may have."""
+    """Only questions and options that exist; texts cut to a bound far above what an answer may have."""
     known: Values = {}
     for question in prompt.questions.all():
         given = values.get(question.key)
@@ -122,7 +132,8 @@ def resolve_alternate(prompt: Prompt, user: User, at: dt.datetime | None, *, swa
             return 0
         if draft.alternates:
             *others, other = draft.alternates
-            draft.alternates = [*others, {"tab": draft.tab, "values": draft.values}] if swap else others
+            # Of no tab any more: else the next save of the tab that made it would take its place.
+            draft.alternates = [*others, {"tab": "", "values": draft.values}] if swap else others
             draft.values = other["values"] if swap else draft.values
             draft.tab = ""
             draft.revision += 1
