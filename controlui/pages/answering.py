@@ -203,6 +203,7 @@ def keep_mine(place: Place, prompt: Prompt, form: DockForm, values: Values) -> O
 Action = Callable[[Place, Prompt, DockForm, Values], Outcome]
 ACTIONS: dict[str, Action] = {
     "save": stay,
+    "check": stay,
     "next": go_on,
     "back": go_back,
     "submit": submit,

@@ -16,6 +16,7 @@ from django.middleware.csrf import get_token
 from django.shortcuts import render
 from django.urls import reverse
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
 from django.views.decorators.http import require_http_methods
 from django_htmx.middleware import HtmxDetails
 
@@ -25,6 +26,16 @@ from controlui.errors import ControlUIError, Unavailable, is_database_trouble
 from .forms import TEXT, typed
 
 P = ParamSpec("P")
+# Sentences of errors that a person may read; `refused` and the sign-in pages translate them.
+READ_BY_PEOPLE = (
+    gettext_noop("There is no such thing here, or it is not for you."),
+    gettext_noop("There is no question with this id, or it is not for you."),
+    gettext_noop("You may read this conversation, but not write in it."),
+    gettext_noop("The server is busy for a moment. Nothing was changed; try again shortly."),
+    gettext_noop("This sign-in link is not known."),
+    gettext_noop("This sign-in link was used already. Ask for a new one."),
+    gettext_noop("This sign-in link has expired. Ask for a new one."),
+)
 
 
 class AnyRequest(HttpRequest):

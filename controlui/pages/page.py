@@ -43,10 +43,15 @@ class Place:
     view: DockView
 
     @property
+    def query(self) -> str:
+        """The view as the end of an address: forms carry it, so that one comes back to the same view."""
+        query = self.view.query_string()
+        return f"?{query}" if query else ""
+
+    @property
     def address(self) -> str:
         """The page in this view."""
-        query = self.view.query_string()
-        return reverse("conversation", args=[self.conversation.uid]) + (f"?{query}" if query else "")
+        return reverse("conversation", args=[self.conversation.uid]) + self.query
 
 
 def place_of(request: PersonRequest, uid: str, *, need: str = "read") -> Place:
@@ -124,7 +129,7 @@ def composer(place: Place, *, text: str | None = None, error: str = "") -> dict[
 
 def composer_html(place: Place, **more: Any) -> str:
     """The composer alone, for its own form's answer."""
-    context = {"conversation": place.conversation, "composer": composer(place, **more)}
+    context = {"conversation": place.conversation, "composer": composer(place, **more), "query": place.query}
     return render_to_string(settings.COMPOSER_TEMPLATE, context, request=place.request)
 
 
@@ -152,6 +157,7 @@ def full_page(
         "before": before,
         "dock": dock_html(place, **dock_with),
         "view": place.view,
+        "query": place.query,
         "composer": composer(place, **(composer_with or {})),
         "composer_template": settings.COMPOSER_TEMPLATE,
         "may_speak": may_speak,

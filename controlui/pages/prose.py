@@ -54,7 +54,7 @@ def _markdown() -> MarkdownIt:
 _PARSER = _markdown()
 _CLEANER = nh3.Cleaner(
     tags=TAGS,
-    attributes={"a": {"href", "target"}, "ol": {"start"}},
+    attributes={"*": set(), "a": {"href", "target"}, "ol": {"start"}},
     url_schemes={"http", "https", "mailto"},
     link_rel="noopener nofollow",
     set_tag_attribute_values={"a": {"target": "_blank"}},

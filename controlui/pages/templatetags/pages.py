@@ -55,10 +55,9 @@ def fresh_id() -> str:
 
 @register.filter
 def countdown(seconds: int) -> str:
-    """Time left: 9:59, or 1:00:00 from an hour on."""
+    """Time left, in minutes and seconds as scripts count it down: 9:59."""
     minutes, seconds = divmod(max(0, seconds), 60)
-    hours, rest = divmod(minutes, 60)
-    return f"{hours}:{rest:02}:{seconds:02}" if hours else f"{minutes}:{seconds:02}"
+    return f"{minutes}:{seconds:02}"
 
 
 @register.filter

@@ -40,6 +40,8 @@ def fragment(place: Place, outcome: Outcome) -> HttpResponse:
         html += partial("#timeline", "place", rows_html(place, rows_for([message])))
     response = HttpResponse(html, status=outcome.status)
     response["HX-Replace-Url"] = place.address
+    if place.request.POST.get("action") == "check":
+        response["HX-Refresh"] = "true"
     return response
 
 

@@ -28,6 +28,9 @@ def messages(request: PersonRequest, uid: str) -> HttpResponse:
     if request.method == "GET":
         return redirect("conversation", uid)
     place = place_of(request, uid, need="write")
+    if request.POST.get("action") == "check":
+        # htmx sends every button of the composer here, whatever its own address.
+        return checked(place)
     if leftover := request.POST.get("leftover"):
         send_leftover(place, leftover[:64])
         return sent(place)
@@ -97,11 +100,28 @@ def words_of(refused: InvalidInput) -> str:
 def composer_draft(request: PersonRequest, uid: str) -> HttpResponse:
     """Keeps the composer's text. Pressed as "Check for new questions", it also draws the page anew."""
     place = place_of(request, uid, need="write")
-    save = TabSave.read(request.POST)
-    text = typed(request.POST.get("text", ""))
-    save_composer_draft(
-        conversation=place.conversation, user=request.user, text=text, tab=save.tab, tab_seq=save.tab_seq
-    )
     if request.POST.get("action") == "check":
-        return HttpResponseRedirect(place.address, status=SEE_OTHER)
+        return checked(place)
+    keep_text(place)
     return HttpResponse(status=204)
+
+
+def keep_text(place: Place) -> None:
+    """Saves the composer's text as it stands in the form."""
+    data = place.request.POST
+    save = TabSave.read(data)
+    save_composer_draft(
+        conversation=place.conversation,
+        user=place.request.user,
+        text=typed(data.get("text", "")),
+        tab=save.tab,
+        tab_seq=save.tab_seq,
+    )
+
+
+def checked(place: Place) -> HttpResponse:
+    """The page anew, with the text kept."""
+    keep_text(place)
+    if place.request.htmx:
+        return HttpResponse(headers={"HX-Refresh": "true"})
+    return HttpResponseRedirect(place.address, status=SEE_OTHER)
