@@ -166,9 +166,14 @@ def day_row(date: dt.date) -> DayRow:
 def rows_for(messages: Iterable[Message]) -> list[Row]:
     """The rows in which these (changed) messages stand, whole, each once, with their days."""
     rows: dict[str, Row] = {}
+    drawn: set[int] = set()
     for message in messages:
+        if message.pk in drawn:  # its fold was read for another note of it
+            continue
         whole = message.kind == Message.Kind.COMMENTARY and message.run_id is not None
-        for row in rows_of(chunk_of(message) if whole else [message]):
+        together = chunk_of(message) if whole else [message]
+        drawn.update(each.pk for each in together)
+        for row in rows_of(together):
             rows[row.id] = row
     return sorted(rows.values(), key=lambda row: (row.at, row.id))
 
