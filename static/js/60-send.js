@@ -6,7 +6,9 @@
   const FORMS = ['dock-form', 'composer'];
   const busy = new Map(); // form id -> what ends the wait
 
-  const isOurs = (ctx) => FORMS.includes(ctx.sourceElement?.id) && ctx.request.method === 'POST';
+  // A swap that takes the form away names another element as its source: the form is remembered.
+  const formOf = (ctx) => (ctx.form ??= FORMS.includes(ctx.sourceElement?.id) ? ctx.sourceElement : null);
+  const isOurs = (ctx) => !!formOf(ctx) && ctx.request.method === 'POST';
   const buttons = (form) => [...form.querySelectorAll('button')];
 
   const begin = (form, pressed) => {
@@ -31,7 +33,7 @@
 
   // Not done: say why. The form is as it was; its draft is saved as soon as that works.
   const refuse = async (ctx, response) => {
-    const form = ctx.sourceElement;
+    const form = ctx.form;
     ui.savers[form.id].touch();
     const { status = 0, headers } = response ?? {};
     const body = ctx.text ?? (await response?.text().catch(() => '')) ?? '';
@@ -57,8 +59,8 @@
   });
   on('htmx:before:request', ({ detail: { ctx } }) => {
     if (!isOurs(ctx)) return;
-    ui.savers[ctx.sourceElement.id].hold();
-    begin(ctx.sourceElement, ctx.request.submitter);
+    ui.savers[ctx.form.id].hold();
+    begin(ctx.form, ctx.request.submitter);
   });
   on('htmx:before:response', (event) => {
     const { ctx } = event.detail;
@@ -78,14 +80,14 @@
   on('htmx:error', ({ detail: { ctx } }) => ctx && isOurs(ctx) && ctx.status.startsWith('error') && refuse(ctx, ctx.response?.raw));
   on('htmx:finally:request', ({ detail: { ctx } }) => {
     if (!isOurs(ctx)) return;
-    busy.get(ctx.sourceElement.id)?.();
-    if (ctx.status === 'swapped') ctx.sourceElement.retried = false;
+    busy.get(ctx.form.id)?.();
+    if (ctx.status === 'swapped') ctx.form.retried = false;
   });
 
   // The message is saved: its text goes, what was typed since stays.
   on('htmx:after:swap', ({ detail: { ctx } }) => {
     const box = id('composer-text');
-    if (!isOurs(ctx) || ctx.sourceElement.id !== 'composer' || !box) return;
+    if (!isOurs(ctx) || ctx.form.id !== 'composer' || !box) return;
     const sent = new URLSearchParams(ctx.request.body).get('text').replace(/\r\n/g, '\n');
     if (ctx.response.raw.ok) box.value = box.value.startsWith(sent) ? box.value.slice(sent.length) : box.value;
     if (ctx.response.raw.ok) ui.toEnd();
