@@ -18,6 +18,7 @@ from whitenoise.responders import StaticFile
 
 LAYERS = ("reset", "tokens", "base", "layout", "components", "utilities")
 STYLE_SHEET, SCRIPT = "app.css", "app.js"
+COMMENT_LINE = re.compile(r"^[ \t]*//.*\n?|^[ \t]+", re.MULTILINE)
 HASHED_NAME = re.compile(r"\.[0-9a-f]{12}\.[a-z0-9]+$")
 
 Sources = dict[str, tuple[Storage, str]]
@@ -51,9 +52,12 @@ def join_style_sheets(sources: Sources) -> str:
 
 
 def join_scripts(sources: Sources) -> str:
-    """app.js: the scripts in name order. Each keeps to a block of its own and exports nothing."""
+    """app.js: the scripts in name order. Each keeps to a block of its own and exports nothing.
+
+    Lines that are only a comment stay behind, as do indents; no script has a text of several lines.
+    """
     names = sorted(name for name in sources if name.startswith("js/"))
-    return "".join(f"{read(sources, name)}\n;\n" for name in names)
+    return "".join(f"{COMMENT_LINE.sub('', read(sources, name))}\n;\n" for name in names)
 
 
 class BundledStaticFilesStorage(ManifestStaticFilesStorage):

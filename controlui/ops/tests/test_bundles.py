@@ -29,7 +29,7 @@ def sources(tmp_path: Path, settings: Settings) -> Iterator[Path]:
         "css/tokens.css": "@layer tokens { :root { --ink: black } }",
         "css/components/dock.css": "@layer components { .dock { color: red } }" + "\n/* padding */" * 40,
         "css/components/bar.css": "@layer components { .bar { color: blue } }",
-        "js/10-dock.js": "{ window.order.push('dock') } // no newline at the end",
+        "js/10-dock.js": "// why\n{\n  // more\n  window.order.push('dock') } // no newline at the end",
         "js/00-core.js": "{ window.order = ['core'] }\n" * 20,
         "vendor/thing.js": "var thing = 1;\n" * 100,
     }.items():
@@ -70,7 +70,8 @@ def test_scripts_are_joined_in_name_order_each_in_its_own_lines(sources: Path, s
     root, paths = collect(settings)
     text = (root / paths["app.js"]).read_text()
     assert text.index("'core'") < text.index("'dock'")
-    assert text.endswith("// no newline at the end\n;\n")
+    assert text.endswith("\n{\nwindow.order.push('dock') } // no newline at the end\n;\n")
+    assert "// why" not in text
 
 
 def test_sources_do_not_stay_and_what_is_shipped_is_compressed(sources: Path, settings: Settings) -> None:
