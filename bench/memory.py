@@ -22,7 +22,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from common import Place, cpu_seconds, Server, many_files, note_load, scene, serving, table, until
+from common import Place, Server, cpu_seconds, many_files, note_load, scene, serving, table, until
 from wire import Line
 
 PLACES = 60  # that the waiting agents and open pages are spread over

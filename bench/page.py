@@ -123,13 +123,13 @@ def load(browser: Browser, server: Server, place: Place) -> tuple[Wire, dict[str
         log = wire.listen(page)
         with page.expect_response(lambda response: "/live?" in response.url):
             page.goto(place.page)
-        page.wait_for_function("window.bench.clickable")
+        page.wait_for_function("() => window.bench.clickable")
         page.wait_for_timeout(500)  # whatever comes late belongs to the load as well
         cold: dict[str, float] = page.evaluate(READ)
         log.detach()
         with page.expect_response(lambda response: "/live?" in response.url):
             page.reload()
-        page.wait_for_function("window.bench.clickable")
+        page.wait_for_function("() => window.bench.clickable")
         warm: dict[str, float] = page.evaluate(READ)
     return wire, cold, warm
 
