@@ -191,6 +191,7 @@ def test_the_end_of_a_run_cancels_what_it_asks(api: Api, agent_token: str) -> No
 def test_a_refused_run(api: Api, agent_token: str, body: Any, expected: list[tuple[str, str]]) -> None:
     assert faults(api("POST", "/api/v1/runs", agent_token, body)) == expected
     assert not Run.objects.exists()
+    assert not Conversation.objects.exists()
 
 
 @pytest.mark.parametrize("key", ["unknown", "over"])
@@ -200,6 +201,7 @@ def test_a_recovery_of_nothing(api: Api, agent_token: str, agent: Agent, key: st
         open_run(agent=other, session_key="main", client_id="over")
     response = api("POST", "/api/v1/runs", agent_token, {"sessionKey": "main", "recoveryOf": key})
     assert (response.status_code, conforms(response)["code"]) == (404, "run_not_found")
+    assert not Conversation.objects.filter(agent=agent).exists()
 
 
 @pytest.mark.parametrize(
@@ -348,8 +350,9 @@ def test_a_message_of_a_run_that_is_over_or_elsewhere(api: Api, agent_token: str
     path = "/api/v1/sessions/main/messages"
     over = api("POST", path, agent_token, {"text": "a", "runId": "over"})
     assert (over.status_code, conforms(over)["code"]) == (409, "run_ended")
-    unknown = api("POST", path, agent_token, {"text": "a", "runId": "unknown"})
+    unknown = api("POST", "/api/v1/sessions/new/messages", agent_token, {"text": "a", "runId": "unknown"})
     assert (unknown.status_code, conforms(unknown)["code"]) == (404, "run_not_found")
+    assert api("GET", "/api/v1/sessions/new", agent_token).status_code == 404, "nothing is half-created"
     assert faults(api("POST", path, agent_token, {"text": "a", "runId": "elsewhere"})) == [("runId", "other_session")]
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import datetime as dt
 import unicodedata
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from django.db import IntegrityError, transaction
 from django.db.models import Q
@@ -13,7 +15,7 @@ from controlui.chat.errors import KeyReused, RunEnded, invalid
 from controlui.chat.ids import digest
 from controlui.chat.models import Agent, ComposerDraft, Conversation, Message, Run, Stream, User
 
-from .change import change
+from .change import Change, change
 from .runs import end_run, find_run
 
 SESSIONLESS_KEY = "\N{SYMBOL FOR NULL}no-session"
@@ -59,6 +61,13 @@ def open_conversation(
     return found
 
 
+@contextmanager
+def change_of_session(agent: Agent, key: str, at: dt.datetime | None) -> Iterator[Change]:
+    """A change of the agent's conversation of this key. A new one is made with the change, or not at all."""
+    with transaction.atomic(), change(open_conversation(agent=agent, key=key), at) as opened:
+        yield opened
+
+
 def clean_text(text: str, path: str = "text") -> str:
     """A message's text. Raises InvalidInput when blank, too long, or not storable."""
     if not text.strip():
@@ -87,10 +96,9 @@ def say(
     text = clean_text(text)
     if kind not in {Message.Kind.REPLY, Message.Kind.COMMENTARY}:
         raise invalid("kind", "unknown_kind", 'The kind is "reply" or "commentary".')
-    conversation = open_conversation(agent=agent, key=session_key)
     # By its digest: the longest key and the prefix together would not fit the column.
     saved_as = f"agent:{digest(key)}" if key else None
-    with change(conversation, at) as opened:
+    with change_of_session(agent, session_key, at) as opened:
         first = saved_before(opened.conversation, saved_as)
         if first is not None:
             if (first.text, first.kind) != (text, kind):

@@ -52,19 +52,18 @@ def open_run(
     else for the agent's owner (design section 5). `recovery_of` first ends that run as aborted; what it was
     asking moves to the new run. Raises InvalidInput, NotFound, RunIdInUse.
     """
-    from .conversations import open_conversation
+    from .conversations import change_of_session
 
     if kind not in Run.Kind.values:
         raise invalid("kind", "unknown_kind", 'The kind is "main" or "subagent".')
     if client_id is not None and not RUN_ID.fullmatch(client_id):
         raise invalid("id", "characters", "A run id has 1 to 128 of A-Z a-z 0-9 . _ : ~ -")
     deadline = run_deadline(deadline_seconds)
-    conversation = open_conversation(agent=agent, key=session_key)
     try:
-        with change(conversation, at) as opened:
+        with change_of_session(agent, session_key, at) as opened:
             earlier = Run.objects.filter(agent=agent, client_id=client_id).first() if client_id else None
             if earlier is not None:
-                return same_run(earlier, conversation, kind), False
+                return same_run(earlier, opened.conversation, kind), False
             trigger = find_trigger(opened.conversation, trigger_message_id)
             old = find_run(agent, recovery_of, opened.conversation) if recovery_of else None
             run = Run.objects.create(
