@@ -82,6 +82,8 @@ def test_killed_while_twenty_wait_and_twenty_type(own_server: Server, browser: B
     events = [agent.http.get(f"/sessions/{agent.key}/messages").json()["messages"] for agent in agents]
     assert [len(messages) for messages in events] == [1] * NUMBER
     context.close()
+    for agent in agents:
+        agent.http.close()
 
 
 def test_a_deadline_that_passes_while_the_server_is_down_is_kept(own_server: Server) -> None:
@@ -93,6 +95,7 @@ def test_a_deadline_that_passes_while_the_server_is_down_is_kept(own_server: Ser
     own_server.start()
     result = patient_wait(own_server, token, asked["id"])["result"]
     assert (result["status"], result["reason"]) == ("no_answer", "expired")
+    agent.http.close()
 
 
 def test_a_polite_stop_lets_waits_go_with_the_record_and_finishes_answers(own_server: Server) -> None:
@@ -100,6 +103,7 @@ def test_a_polite_stop_lets_waits_go_with_the_record_and_finishes_answers(own_se
     person = own_server.manage("create_token", "ana")
     agent = Agent(own_server.url, token, "talk")
     prompts = [agent.ask(question("q", f"Question {number}?"))["id"] for number in range(10)]
+    agent.http.close()
     with ThreadPoolExecutor(20) as pool:
         waits = [pool.submit(patient_wait, own_server, token, prompt) for prompt in prompts]
 

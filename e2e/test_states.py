@@ -19,7 +19,9 @@ MULTI = question("multi", "Which checks should run?", "Unit tests", "Licence sca
 def faults(page: Page) -> list[str]:
     """What axe finds on the page, in one line each."""
     # Colours are judged at rest, not in the middle of a transition.
-    page.wait_for_function("document.getAnimations().every(animation => animation.playState !== 'running')")
+    page.evaluate(
+        "() => Promise.allSettled(document.getAnimations().map(animation => animation.finished)).then(() => 0)"
+    )
     found = Axe().run(
         page, options={"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]}
     )
