@@ -24,6 +24,7 @@ from channels.layers import get_channel_layer
 from controlui.chat import access, clock
 from controlui.errors import ControlUIError, Unavailable, is_database_trouble
 from controlui.live.groups import prompt_group
+from controlui.rest import throttling
 from questions import queries
 from questions.access import get_prompt_for
 from questions.models import Prompt
@@ -76,7 +77,8 @@ class WaitDoor:
         if seconds is None:
             await reply(send, Seen(422, bad_seconds("seconds")))
             return
-        seen = await hold(bearer(scope), prompt_id, seconds, receive)
+        caller = str((scope.get("client") or ["unknown"])[0])
+        seen = await hold(bearer(scope), prompt_id, seconds, receive, caller)
         if seen is not None:
             await reply(send, seen)
 
@@ -131,9 +133,12 @@ def end_waits() -> None:
             stop.set_result(None)
 
 
-async def hold(token: str, prompt_id: str, seconds: float, receive: Receive) -> Seen | None:
-    """Waits for the prompt's end, at most `seconds`; None when the caller hung up meanwhile."""
-    seen = await look(token, prompt_id)
+async def hold(token: str, prompt_id: str, seconds: float, receive: Receive, caller: str = "") -> Seen | None:
+    """Waits for the prompt's end, at most `seconds`; None when the caller hung up meanwhile.
+
+    `caller`: the address of a call that was not counted by a throttle yet.
+    """
+    seen = await look(token, prompt_id, caller)
     if not seen.pending or seconds <= 0:
         return seen
     loop = asyncio.get_running_loop()
@@ -182,16 +187,18 @@ async def hung_up(receive: Receive) -> None:
         pass
 
 
-async def look(token: str, prompt_id: str) -> Seen:
+async def look(token: str, prompt_id: str, caller: str = "") -> Seen:
     """One look at the row, on the process's one database thread."""
-    seen: Seen = await database_sync_to_async(read)(token, prompt_id)
+    seen: Seen = await database_sync_to_async(read)(token, prompt_id, caller)
     return seen
 
 
-def read(token: str, prompt_id: str) -> Seen:
+def read(token: str, prompt_id: str, caller: str = "") -> Seen:
     """The row as this token may see it now. A waiter at the prompt's deadline makes the expiry so."""
     try:
         actor = access.actor_of_token(token) if token else None
+        if caller:
+            throttle(actor, caller)
         if actor is None:
             unknown = {"code": "not_authenticated", "message": "Send a valid bearer token.", "details": []}
             return Seen(401, unknown)
@@ -212,6 +219,14 @@ def read(token: str, prompt_id: str) -> Seen:
             raise
         trouble = Unavailable()
         return Seen(trouble.status, trouble.body(), trouble.retry_after)
+
+
+def throttle(actor: access.Actor | None, caller: str) -> None:
+    """Counts a call like any other of the API's. Raises TooMany."""
+    if actor is None:
+        throttling.count("anonymous", caller)
+    else:
+        throttling.count("agent" if actor.is_agent else "person", actor.throttle_key)
 
 
 def bearer(scope: Scope) -> str:

@@ -89,7 +89,8 @@ def result(prompt: Prompt, status: str, reason: str) -> dict[str, Any] | None:
 def expired_before(prompt: Prompt) -> bool:
     """Whether the prompt before this one in its conversation expired too (bugs case 48)."""
     if "status_before" not in prompt.__dict__:
-        earlier = Prompt.objects.filter(conversation=prompt.conversation_id, pk__lt=prompt.pk)
+        # Of the same audience: nobody learns of a prompt that is hidden from them (design rule 8).
+        earlier = Prompt.objects.filter(message__stream=prompt.message.stream_id, pk__lt=prompt.pk)
         return earlier.order_by("-pk").values_list("status", flat=True).first() == Status.EXPIRED
     return bool(prompt.__dict__["status_before"] == Status.EXPIRED)
 
@@ -120,7 +121,7 @@ def waiting_total(actor: Actor, at: dt.datetime | None = None) -> int:
 def listed(actor: Actor, *, status: str = "", at: dt.datetime | None = None) -> QuerySet[Prompt]:
     """The actor's prompts, newest first, by the status they are shown with (`no_answer`: any end without one)."""
     # A list must not ask for each of its rows what `expired_before` asks for one.
-    before = Prompt.objects.filter(conversation=OuterRef("conversation"), pk__lt=OuterRef("pk")).order_by("-pk")
+    before = Prompt.objects.filter(message__stream=OuterRef("message__stream"), pk__lt=OuterRef("pk")).order_by("-pk")
     found = prompts_for(actor).annotate(status_before=Subquery(before.values("status")[:1])).order_by("-pk")
     # Only what a record shows: a row with everything that a summary shows costs three times as much.
     found = found.select_related("conversation", "run").prefetch_related("questions")

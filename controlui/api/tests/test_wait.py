@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from asgiref.testing import ApplicationCommunicator
 from channels.db import database_sync_to_async
+from django.core.cache import cache
 from django.utils import timezone
 
 from conftest import ASK
@@ -232,3 +233,20 @@ async def test_three_hundred_waiters_hold_no_thread_and_no_connection(ask: Asks,
     answers = await asyncio.gather(*(call.answer(60) for call in calls))
     assert {(status, body["result"]["reason"]) for status, body, _headers in answers} == {(200, "skipped")}
     assert threading.active_count() <= before + 1
+
+
+async def test_polling_without_waiting_is_counted_like_any_call(
+    ask: Asks, agent_token: str, settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    prompt = await in_database(ask)()
+    rates = {**settings.REST_FRAMEWORK["DEFAULT_THROTTLE_RATES"], "agent": "3/min"}
+    settings.REST_FRAMEWORK = {**settings.REST_FRAMEWORK, "DEFAULT_THROTTLE_RATES": rates}
+    monkeypatch.setattr("controlui.rest.throttling.clock", lambda: 1_000_000.0)
+    await in_database(cache.clear)()
+    answers = []
+    for _call in range(4):
+        call = await Call(f"/api/v1/questions/{prompt.uid}/wait?seconds=0", agent_token).start()
+        answers.append(await call.answer())
+    assert [status for status, _body, _headers in answers] == [200, 200, 200, 429]
+    assert int(answers[-1][2]["retry-after"]) > 0
+    await in_database(cache.clear)()
