@@ -76,8 +76,11 @@ def find_stream(conversation: Conversation, *, prompts: bool, audience_id: int |
     rows = fetch(sql, [conversation.pk, prompts, *([] if audience_id is None else [audience_id])])
     if not rows:
         return None
-    names = ["id", "uid", "version", "announced", "conversation_id", "prompts", "audience_id"]
-    return Stream.from_db(connection.alias, names, [*rows[0], conversation.pk, prompts, audience_id])
+    pk, uid, version, announced = rows[0]
+    # In the order of the model's fields: `from_db` goes by place when all of them are given.
+    names = ["id", "uid", "conversation_id", "prompts", "audience_id", "version", "announced"]
+    values = [pk, uid, conversation.pk, prompts, audience_id, version, announced]
+    return Stream.from_db(connection.alias, names, values)
 
 
 def redraw_message(pk: int, version: int) -> None:
