@@ -401,3 +401,25 @@ def test_the_check_button_keeps_what_is_typed(page: Browser, conversation: Conve
     form = page.filled("dock-form", text_deploy_target="half") | {"action": [check["value"]]}
     page.response = page.client.post(f"/c/{conversation.uid}/dock", form, follow=True)
     assert ("text-deploy_target", "half") in page.form("dock-form")["fields"]
+
+
+def test_drafts_are_saved_while_typing(
+    page: Browser, conversation: Conversation, ask: Ask, agent: Agent, ana: User
+) -> None:
+    prompt = ask()
+    form = page.open(at(conversation)).filled("dock-form", text_deploy_target="typing", tab="t1", tab_seq="2")
+
+    def save(**changes: str) -> tuple[int, dict[str, Any]]:
+        fields = form | {key.replace("text_", "text-"): [value] for key, value in changes.items()}
+        response = page.client.post(f"/c/{conversation.uid}/draft", fields, headers={"Accept": "application/json"})
+        return response.status_code, response.json()
+
+    assert save() == (200, {"revision": 1, "stored": "saved"})
+    assert save(tab_seq="1", text_deploy_target="late") == (200, {"revision": 1, "stored": "ignored"})
+    assert save(tab="t2", text_deploy_target="elsewhere") == (200, {"revision": 2, "stored": "alternate"})
+    assert save(prompt="nothing")[0] == 404
+    withdraw_prompt(prompt=fresh(prompt, ana), agent=agent, surface="api")
+    status, body = save(tab_seq="3", text_deploy_target="typed to the end")
+    assert (status, body["code"]) == (409, "already_resolved")
+    assert "The agent withdrew this question just now" in body["message"]
+    assert Draft.objects.get().values == {"deploy_target": {"chosen": [], "text": "typed to the end"}}

@@ -124,6 +124,8 @@ def test_a_sign_in_or_sign_out_with_an_old_token_is_not_a_dead_end(ana: User) ->
     client = Client(enforce_csrf_checks=True)
     response = client.post("/sign-in/in_something/", {})
     assert (response.status_code, response["Location"]) == (303, "/sign-in/in_something/")
+    response = client.post("/language/", {"next": "/sign-in/"})
+    assert (response.status_code, response["Location"]) == (303, "/sign-in/")
     page = Browser(ana)
     page.response = page.client.post("/sign-out/", {})
     assert page.status == 403

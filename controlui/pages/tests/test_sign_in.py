@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import datetime as dt
+import json
 
 import pytest
+from asgiref.sync import async_to_sync
+from channels.layers import get_channel_layer
 from django.contrib.sessions.models import Session
-from django.test import Client
+from django.test import Client, RequestFactory
 from django.utils import timezone
 
 from controlui.chat.models import Conversation, SignInLink, User
 from controlui.chat.transitions import create_sign_in_link
+from controlui.live import groups
+from controlui.pages.views import errors
 
 from .browser import Browser
 
@@ -100,6 +105,13 @@ def test_sign_out_ends_the_session(ana: User, conversation: Conversation) -> Non
     assert page.client.get(f"/c/{conversation.uid}/").status_code == 302
 
 
+def test_sign_out_closes_the_persons_sockets(ana: User, conversation: Conversation) -> None:
+    layer = get_channel_layer()
+    async_to_sync(layer.group_add)(groups.user_group(ana.pk), "specific.test!socket")
+    Browser(ana).open(f"/c/{conversation.uid}/").send("/sign-out/")
+    assert async_to_sync(layer.receive)("specific.test!socket") == {"type": "revoke"}
+
+
 def test_methods(ana: User, conversation: Conversation) -> None:
     client = Client()
     client.force_login(ana)
@@ -125,3 +137,12 @@ def test_pages_for_what_is_not_there(ana: User) -> None:
     assert Browser(ana).open("/c/nothing/").status == 404
     response = Client().get("/api/nowhere")
     assert (response.status_code, response.json()["code"]) == (404, "not_found")
+
+
+def test_the_page_for_a_fault_needs_no_database(rf: RequestFactory) -> None:
+    page = errors.server_error(rf.get("/"))
+    assert page.status_code == 500
+    assert "Something went wrong" in page.content.decode()
+    assert json.loads(errors.server_error(rf.get("/api/v1/ask")).content)["code"] == "server_error"
+    assert errors.forbidden(rf.get("/api/v1/ask")).status_code == 403
+    assert "You may not do this." in errors.forbidden(rf.get("/")).content.decode()

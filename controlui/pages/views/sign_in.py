@@ -88,4 +88,6 @@ def session_changed(request: Any, reason: str = "") -> HttpResponse:
     """Django's CSRF failure view. A form about signing in or language carries nothing: it is drawn anew."""
     if request.path.startswith(reverse("sign-in")):
         return HttpResponseRedirect(request.path, status=SEE_OTHER)
+    if request.path == reverse("language"):
+        return HttpResponseRedirect(own_path(request.POST.get("next", "")), status=SEE_OTHER)
     return guard.session_changed(request, reason)
