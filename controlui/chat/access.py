@@ -172,6 +172,23 @@ def people_of(conversation: Conversation) -> list[User]:
 
 
 def ticket_for(user: User, streams: list[Stream], language: str) -> str:
-    """A socket ticket for exactly these streams and the person's own group."""
+    """A socket ticket for exactly these streams, the person's own group, and the lists they may follow."""
     names = [groups.stream_group(stream.uid, language) for stream in streams]
-    return tickets.sign(user.pk, [groups.user_group(user.pk), *names])
+    return tickets.sign(user.pk, [groups.user_group(user.pk), *names, *list_groups_of(user)])
+
+
+def list_groups_of(user: User, *, limit: int = 50) -> list[str]:
+    """The groups that tell this person's pages of prompts in other conversations (badges and titles).
+
+    Admins hear of all; operators of the conversations they take part in, the newest; others of what runs
+    acting for them ask, and guests of that only where they created the conversation.
+    """
+    if is_admin(user):
+        return [groups.admins_list_group()]
+    mine = conversations_for(Actor(user=user)).order_by("-active_at")
+    if OPERATORS in group_names(user):
+        return [groups.conversation_list_group(uid) for uid in mine.values_list("uid", flat=True)[:limit]]
+    if GUESTS not in group_names(user):
+        return [groups.person_list_group(user.pk)]
+    own = mine.filter(created_by=user).values_list("uid", flat=True)[:limit]
+    return [groups.person_list_group(user.pk, uid) for uid in own]

@@ -11,7 +11,7 @@ from django.utils import translation
 from controlui.live import groups
 from controlui.live.publish import Sending, frame
 
-from .models import Message, Stream
+from .models import Conversation, Message, Stream
 from .queries import DayRow, MessageRow, PromptRow, Row, WorkRow, rows_for
 
 TEMPLATES = {DayRow: "chat/_day.html", MessageRow: "chat/_message.html", WorkRow: "chat/_work.html"}
@@ -48,3 +48,24 @@ def announcements(stream: Stream) -> list[Sending]:
     """That a stream has a version, for pages that may have missed it: the worker loop's reminder."""
     changed = {"type": "changed", "stream": stream.uid, "version": stream.version}
     return [frame(groups.stream_group(stream.uid, language), changed) for language in languages()]
+
+
+def list_frames(stream: Stream, conversation: Conversation) -> list[Sending]:
+    """That the number of what waits may have changed, for badges and titles of pages elsewhere.
+
+    Only those hear of it who may see the stream: timing alone would tell of a hidden prompt (design rule 8).
+    """
+    if not stream.prompts:
+        return []
+    whose = groups.list_groups(stream.audience_id, conversation.uid)
+    return [frame(group, {"type": "list"}) for group in whose]
+
+
+def refresh_frames(stream: Stream, conversation: Conversation) -> list[Sending]:
+    """That there is a stream which open pages have no ticket for: told to those who may see it, nobody else."""
+    from .access import Actor, people_of, sees_prompts_for
+
+    people = people_of(conversation)
+    if stream.prompts:
+        people = [one for one in people if sees_prompts_for(Actor(user=one), conversation, stream.audience_id)]
+    return [frame(groups.user_group(person.pk), {"type": "refresh"}) for person in people]

@@ -12,7 +12,7 @@ from django.db import transaction
 
 from controlui.chat import clock
 from controlui.chat.models import Conversation, Message, Run, Stream, User
-from controlui.live import groups, publish
+from controlui.live import publish
 from controlui.live.publish import Sending
 
 from . import statements
@@ -35,7 +35,7 @@ class Change:
     after_commit: list[Callable[[], None]] = field(default_factory=list)
     _touched: dict[int, Stream] = field(default_factory=dict)
     _streams: dict[tuple[bool, int | None], Stream] = field(default_factory=dict)
-    _new_stream: bool = False
+    _new_streams: list[Stream] = field(default_factory=list)
     _last_stamp: dt.datetime | None = None
 
     def seq(self) -> int:
@@ -51,7 +51,7 @@ class Change:
             known = statements.find_stream(self.conversation, prompts=prompts, audience_id=audience_id)
         if known is None:
             known = Stream.objects.create(conversation=self.conversation, prompts=prompts, audience=audience)
-            self._new_stream = True
+            self._new_streams.append(known)
         self._streams[prompts, audience_id] = known
         return known
 
@@ -114,13 +114,9 @@ class Change:
         for stream in self._touched.values():
             rows = [row for row in self.rows if row.stream_id == stream.pk]
             sendings += live.frames(stream, stream.version, rows)
-        if self._new_stream:
-            from controlui.chat.access import people_of
-
-            sendings += [
-                publish.frame(groups.user_group(person.pk), {"type": "refresh"})
-                for person in people_of(self.conversation)
-            ]
+            sendings += live.list_frames(stream, self.conversation)
+        for stream in self._new_streams:
+            sendings += live.refresh_frames(stream, self.conversation)
         publish.send(sendings)
         for callback in self.after_commit:
             callback()

@@ -16,10 +16,11 @@ from django.test import Client
 from controlui.asgi import application
 from controlui.chat.access import Actor, ticket_for, visible_streams
 from controlui.chat.models import Agent, Conversation, Stream, User
-from controlui.chat.transitions import say
+from controlui.chat.transitions import open_conversation, open_run, say
 from controlui.live import groups, publish, tickets
 from controlui.live.consumer import REFUSED
 from controlui.live.origin import is_same_origin
+from outbox.transitions import enqueue
 from questions.models import Prompt
 from questions.transitions import save_draft, skip_prompt
 
@@ -63,6 +64,15 @@ async def page(user: User, conversation: Conversation, language: str = "en") -> 
     await opened.disconnect()
 
 
+async def told(page: WebsocketCommunicator, kind: str) -> dict[str, Any]:
+    """The next frame of this kind; a hint that the list may have changed is passed over."""
+    while True:
+        frame: dict[str, Any] = json.loads(await page.receive_from())
+        if frame["type"] == kind:
+            return frame
+        assert frame["type"] == "list"
+
+
 @pytest.fixture(autouse=True)
 def allowed(settings: Any) -> None:
     settings.ALLOWED_HOSTS = ["testserver"]
@@ -80,11 +90,11 @@ async def test_rows_reach_everybody_once_and_prompts_only_those_who_may_see_them
             assert "hello" in frame["html"]
             assert "<b>" not in frame["html"]
         prompt = await in_database(ask)()
-        frame = json.loads(await anas.receive_from())
-        assert (frame["type"], frame["version"]) == ("changed", 2)
+        frame = await told(anas, "changed")
+        assert frame["version"] == 2
         assert "html" not in frame
         await in_database(skip_prompt)(prompt=prompt, user=ben, surface="web")
-        assert json.loads(await anas.receive_from())["version"] == 3
+        assert (await told(anas, "changed"))["version"] == 3
         assert await vics.receive_nothing(timeout=0.2)
 
 
@@ -93,7 +103,43 @@ async def test_a_page_learns_of_a_stream_that_is_new(
 ) -> None:
     async with page(ana, conversation) as anas:
         await in_database(ask)()
-        assert json.loads(await anas.receive_from()) == {"type": "refresh"}
+        await told(anas, "refresh")
+
+
+async def test_a_page_elsewhere_learns_that_its_list_may_have_changed(
+    conversation: Conversation, agent: Agent, ana: User, ben: User, vic: User, ask: Asks
+) -> None:
+    elsewhere = await in_database(open_conversation)(agent=agent, key="elsewhere")
+    for person in (ben, vic):
+        await in_database(elsewhere.memberships.create)(user=person, role="participant")
+    await in_database(ask)()
+    async with page(ana, elsewhere) as anas, page(ben, elsewhere) as bens, page(vic, elsewhere) as vics:
+        await in_database(ask)()
+        for one in (anas, bens):
+            assert json.loads(await one.receive_from()) == {"type": "list"}
+        # A guest in somebody else's conversations hears nothing of their prompts.
+        assert await vics.receive_nothing(timeout=0.2)
+
+
+async def test_a_guest_hears_of_prompts_for_them_in_their_own_conversations_only(
+    conversation: Conversation, agent: Agent, vic: User, ask: Asks
+) -> None:
+    own = await in_database(open_conversation)(agent=agent, key="vics", created_by=vic)
+    await in_database(own.memberships.create)(user=vic, role="participant")
+
+    def ask_for_vic(place: Conversation) -> None:
+        delivery, _created = enqueue(conversation=place, author=vic, text="please", key=place.key)
+        assert delivery.message is not None
+        run, _opened = open_run(agent=agent, session_key=place.key, trigger_message_id=delivery.message.uid)
+        ask(sessionKey=place.key, runId=run.client_id)
+
+    async with page(vic, conversation) as vics:
+        await in_database(ask_for_vic)(own)
+        frames = [json.loads(await vics.receive_from()) for _frame in range(2)]
+        await in_database(ask)(sessionKey="vics")
+        await in_database(ask_for_vic)(await in_database(open_conversation)(agent=agent, key="hidden"))
+        assert frames == [{"type": "list"}, {"type": "refresh"}]
+        assert await vics.receive_nothing(timeout=0.2)
 
 
 async def test_a_draft_tells_the_persons_own_pages_only(
