@@ -264,8 +264,8 @@ def page(ana: BrowserContext, agent: Agent) -> Page:
 def open_page(context: BrowserContext, agent: Agent) -> Page:
     """A page of the agent's conversation that has caught up over its socket."""
     page = context.new_page()
-    with page.expect_response(lambda response: "/live?" in response.url):
-        page.goto(agent.path)
+    page.goto(agent.path)
+    expect(page.locator("body[data-line=open]")).to_have_count(1, timeout=20_000)
     return page
 
 

@@ -330,7 +330,7 @@ def test_time_left_follows_the_server_and_is_spoken_twice(
     page.unroute("**/live?*")
     server.advance(20)
     expect(dock(page)).to_be_hidden(timeout=20_000)
-    expect(page.locator("#timeline")).to_contain_text("Expired")
+    expect(page.locator("#timeline")).to_contain_text("expired", ignore_case=True)
     expect(page.locator("#status")).to_contain_text("The question is closed")
     said = page.evaluate("window.said")
     assert [words for words in said if "left to answer" in words] == [

@@ -59,11 +59,15 @@
   // A request of our own: never longer than 10 s.
   ui.fetch = (url, options = {}) =>
     fetch(url, { cache: 'no-store', signal: AbortSignal.timeout(10000), ...options });
-  ui.post = (url, body, options = {}) =>
-    ui.fetch(url, { method: 'POST', body, headers: { 'X-CSRFToken': token() ?? '', Accept: 'application/json' }, ...options });
+  ui.post = (url, body, options = {}) => {
+    const headers = { 'X-CSRFToken': token() ?? '', Accept: 'application/json' };
+    return ui.fetch(url, { method: 'POST', body, headers, ...options });
+  };
 
   // Signed out, another person signed in, or a right withdrawn: the page is no longer this person's.
   ui.isForeign = (response) => response.status === 401 || response.status === 403 || /\/sign-in\//.test(response.url);
-  ui.signIn = (code = 'signed_out') =>
-    ui.notice(ui.word(code), '/sign-in/?next=' + encodeURIComponent(location.pathname + location.search), ui.word('signIn'));
+  ui.signIn = (code = 'signed_out') => {
+    const back = encodeURIComponent(location.pathname + location.search);
+    ui.notice(ui.word(code), `/sign-in/?next=${back}`, ui.word('signIn'));
+  };
 }

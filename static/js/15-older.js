@@ -2,10 +2,8 @@
 {
   const { id, on } = controlui;
   let seen;
-  const watch = new IntersectionObserver(
-    (entries) => entries.at(-1).isIntersecting && entries.at(-1).target.hasAttribute('hx-get') && entries.at(-1).target.click(),
-    { root: id('scroller'), rootMargin: '400px 0px 0px' },
-  );
+  const press = ([{ isIntersecting, target }]) => isIntersecting && target.matches('[hx-get]') && target.click();
+  const watch = new IntersectionObserver(press, { root: id('scroller'), rootMargin: '400px 0px 0px' });
   const look = () => {
     const link = id('earlier');
     if (seen === link?.href) return; // after a failure it waits for the person's own press

@@ -9,7 +9,7 @@
   let frames = []; // and what was pushed meanwhile is drawn once more, since the fetch may be older.
   let force = false; // ask for everything: a fresh ticket, or a draft that this page did not take
   let fold = false; // an arrival waits folded: the person writes in the composer
-  let left = false; // told that the page is no longer theirs
+  let askedFor; // the prompt that the fetch under way was told to keep in front
 
   const readVersions = () => {
     for (const pair of data().streams.split(' ').filter(Boolean)) {
@@ -18,43 +18,40 @@
     }
   };
 
+  const shown = () => ['prompt', 'step', 'folded'].map((name) => id('dock').dataset[name]).join();
+  let asked; // the view that the fetch under way asks for
+
   const query = () => {
+    asked = shown();
     const view = fold ? new URLSearchParams({ folded: 1 }) : ui.view();
+    askedFor = view.get('prompt');
     for (const [stream, version] of versions) view.append('s', `${stream}:${version}`);
     view.set('d', force ? '' : data().drafts);
     view.set('as', document.body.dataset.user);
     return view;
   };
 
+  // Meanwhile the person has begun to write, to answer or to send: the server must be asked again in that view.
+  const isOvertaken = async (next, dock) => {
+    if (!next) return false;
+    if (ui.sending) return ui.sending.then(() => true); // what became of the press is for its own reply to say
+    if (next.covers && !dock.covers && !fold && ui.composerIsBusy()) return (fold = true);
+    return next.prompt !== dock.prompt && askedFor !== dock.prompt && ui.view().get('prompt') === dock.prompt;
+  };
+
   const apply = async (html) => {
     const page = new DOMParser().parseFromString(html.replace(/<(\/?)hx-partial/g, '<$1div'), 'text/html');
     const next = page.getElementById('dock')?.dataset;
     const dock = id('dock').dataset;
-    if (next && ui.sending) {
-      await ui.sending; // what became of the own answer is for its reply to say
-      again = true;
-      return;
-    }
-    if (next?.covers && !dock.covers && !fold && ui.composerIsBusy()) {
-      again = fold = true;
-      return;
-    }
+    if (await isOvertaken(next, dock)) return (again = true);
     if (next && (next.prompt !== dock.prompt || next.step !== dock.step)) await ui.flush();
     fold = force = false;
     await htmx.swap({ text: html, swap: 'none', target: document.body, sourceElement: document.body, live: true });
     readVersions();
+    clearTimeout(soon);
+    soon = 0;
     for (const frame of frames.splice(0)) draw(frame);
     ui.emit('live');
-  };
-
-  // The page is no longer this person's. It goes; typed text keeps it, with a word about it.
-  const leave = (status) => {
-    const fresh = performance.getEntriesByType('navigation')[0]?.type === 'reload' && performance.now() < 10000;
-    if (!fresh && (document.body.inert || !ui.isEdited())) return location.reload();
-    left = true;
-    ui.sleep();
-    if (status === 404) ui.notice(ui.word('gone'));
-    else ui.signIn();
   };
 
   const once = async () => {
@@ -68,7 +65,7 @@
     }
     const clock = response.headers.get('X-Server-Now');
     if (clock) ui.emit('clock', +clock);
-    if (ui.isForeign(response) || response.status === 404) leave(response.status);
+    if (ui.isForeign(response) || response.status === 404) ui.leave(response.status);
     else if (response.status === 304) force = fold = false;
     if (html && !ui.isForeign(response)) await apply(html);
     return response.status === 304 || !!html;
@@ -85,16 +82,17 @@
       ui.emit('asked', ok);
     } while (ok && again);
     frames = [];
-    if (ok && left) ui.notice('');
-    left &&= !ok;
     return ok;
   };
+
+  // A fault of ours must not stop the next fetch.
+  const report = (error) => console.error(error);
 
   // Resolves to whether the server was reached and this page is still the person's.
   ui.sync = ({ force: whole = false } = {}) => {
     force ||= whole;
     if (running) again = true;
-    return (running ??= run().finally(() => (running = null)));
+    return (running ??= run().catch(report).finally(() => (running = null)));
   };
 
   const draw = (frame) => {
@@ -109,8 +107,13 @@
     htmx.swap({ text: frame.html, swap: 'place', target: list, sourceElement: list, live: true });
   };
 
+  // Something may wait elsewhere: soon enough, and all pages not at once. A fetch in between has brought it.
+  let soon = 0;
+  const listen = () => (soon ||= setTimeout(() => ((soon = 0), ui.sync()), 300 + Math.random() * 1200));
+
   // One frame of the socket.
   ui.receive = (frame) => {
+    if (frame.type === 'list') return listen();
     if (frame.type === 'rows') {
       if (running) frames.push(frame);
       draw(frame);

@@ -55,7 +55,8 @@
     if (!reached) {
       if (open) hang(''); // half open: the fetch is the truth (bugs case 33)
       backOff();
-    } else if (wanted && !open) connect();
+    } else if (wanted && !open && performance.now() >= retryAt) connect();
+    document.body.dataset.line = open && reached ? 'open' : 'polling';
     plan();
   };
 
@@ -100,20 +101,8 @@
     // A stream that is new, or no longer ours, is for a new ticket; this fetch has brought it.
     on('controlui:live', () => open && joined !== streams() && connect());
     on('offline', sayLost, window);
-    on('online', ui.wake, window);
-    on('visibilitychange', () => document.hidden || ui.wake());
 
     connect();
     timer = setTimeout(tick, 1000);
-
-    // A page out of the back/forward cache may be another person's by now: it shows nothing and does nothing
-    // until the server has spoken (bugs case 35).
-    const cover = (covered) => {
-      document.body.inert = covered;
-      document.body.style.visibility = covered ? 'hidden' : '';
-    };
-    on('pagehide', ({ persisted }) => persisted && cover(true), window);
-    on('pageshow', ({ persisted }) => persisted && (cover(true), ui.wake()), window);
-    on('controlui:asked', ({ detail: ok }) => ok && cover(false));
   }
 }

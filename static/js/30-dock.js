@@ -84,6 +84,8 @@
 
   // The form is free again: now it takes what it did not take while the person was in it.
   on('focusout', ({ target, relatedTarget }) => {
-    if (missed && !isFree(target) && isFree(relatedTarget)) ui.flush().then(() => ui.sync({ force: true }));
+    const fields = id('dock-fields');
+    if (!missed || !fields?.contains(target) || fields.contains(relatedTarget)) return;
+    ui.flush().then(() => ui.sync({ force: true }));
   });
 }

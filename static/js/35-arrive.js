@@ -7,13 +7,21 @@
   const focus = (element) => element?.focus({ preventScroll: true });
   const isDropped = () => document.activeElement === document.body || !document.activeElement.checkVisibility();
 
+  // Rows that were waiting before, and say now how they ended.
+  const sayEnded = (was) => {
+    const rows = was.pending.map(id).filter((row) => row && row.dataset.status !== 'pending');
+    for (const row of rows) {
+      const key = row.querySelector('.leftover') ? 'endedKept' : 'ended';
+      ui.say(ui.word(key, { outcome: words(row.querySelector('.summary-head')) }));
+    }
+    return rows;
+  };
+
   // After a live update.
   const arrive = (was, now) => {
-    const ended = was.pending.map(id).filter((row) => row && row.dataset.status !== 'pending');
-    for (const row of ended) {
-      ui.say(ui.word(row.querySelector('.leftover') ? 'endedKept' : 'ended', { outcome: words(row.querySelector('.summary-head')) }));
-    }
-    if (now.prompt && !heard.has(now.prompt)) ui.say(ui.word('arrived', { question: words(id('dock').querySelector('#dock-question, .bar-question')) }));
+    const ended = sayEnded(was);
+    const question = words(id('dock').querySelector('#dock-question, .bar-question'));
+    if (now.prompt && !heard.has(now.prompt)) ui.say(ui.word('arrived', { question }));
     else if (+now.requests > +was.requests) ui.say(ui.word('another', { number: now.requests }));
     heard.add(now.prompt);
     if (was.kept || !isDropped() || !(was.inside || (was.focus.id === 'composer-text' && now.covers))) return;
@@ -27,7 +35,9 @@
   // After the person's own press.
   const settle = (was, now, same) => {
     ui.notice('');
-    ui.say(words(id('dock').querySelector('#dock-notice .notice:not(.notice--choice), .error')));
+    const notice = id('dock').querySelector('#dock-notice .notice:not(.notice--choice), .error');
+    if (notice) ui.say(words(notice));
+    else sayEnded(was);
     if (document.activeElement.matches('.error')) return; // what is wrong has taken the focus
     if (!same && !now.folded) focus(now.prompt ? id('dock-question') : id('composer-text'));
     else if (isDropped()) focus(id('dock-fold'));

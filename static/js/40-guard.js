@@ -14,7 +14,8 @@
     if (!element) return '';
     const { prompt, step } = id('dock')?.contains(element) ? id('dock').dataset : {};
     const text = /TEXTAREA|SUMMARY/.test(element.tagName) ? element.closest('[id]').id : element.textContent;
-    return [element.tagName, element.name, element.value, element.href, element.ariaLabel, prompt, step, text].join('\n');
+    const { tagName, name, value, href, ariaLabel } = element;
+    return [tagName, name, value, href, ariaLabel, prompt, step, text].join('\n');
   };
 
   ui.guard = (element) => element && guarded.set(element, performance.now());
@@ -22,9 +23,11 @@
 
   on('pointermove pointerdown', (event) => {
     pointer = event.pointerType === 'touch' ? null : { x: event.clientX, y: event.clientY };
-    // Who has moved away from it has seen it.
-    const now = control(event.target);
-    if (event.type === 'pointermove') for (const each of guarded.keys()) if (each !== now && each !== document.activeElement) guarded.delete(each);
+  });
+  on('pointerout', ({ target, relatedTarget }) => {
+    const from = control(target);
+    // Who moves away from it has seen it.
+    if (from !== control(relatedTarget) && from !== document.activeElement) guarded.delete(from);
   });
 
   on('htmx:before:swap', ({ detail: { ctx } }) => {

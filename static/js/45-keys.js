@@ -37,7 +37,8 @@
     // On a touch keyboard there is no Shift+Enter at hand: Enter is a new line there.
     if (matchMedia('(pointer: coarse)').matches && !event.ctrlKey && !event.metaKey) return;
     event.preventDefault();
-    if (/\S/.test(event.target.value)) event.target.form.requestSubmit(event.target.form.querySelector('[data-action=send]'));
+    const { form, value } = event.target;
+    if (/\S/.test(value)) form.requestSubmit(form.querySelector('[data-action=send]'));
   };
 
   on('keydown', (event) => {

@@ -36,7 +36,7 @@
       plan(Math.max(asked, Math.min(30000, 500 * 2 ** failures)));
     };
 
-    const send = async (options) => {
+    const send = async () => {
       const form = id(name);
       clearTimeout(timer);
       if (!unsaved || !form?.dataset.draftUrl) return;
@@ -44,7 +44,8 @@
       const body = new URLSearchParams(new FormData(form));
       let response;
       try {
-        response = await ui.post(form.dataset.draftUrl, body, options);
+        // It outlives the page, as far as browsers allow.
+        response = await ui.post(form.dataset.draftUrl, body, { keepalive: `${body}`.length < 60000 });
         if (!response.ok) throw response.status;
         if (response.status === 200) saved(await response.json(), body);
       } catch {
@@ -68,8 +69,7 @@
         await busy;
         await (unsaved && save());
       },
-      // The page may be gone before a reply comes.
-      part: () => unsaved && send({ keepalive: new URLSearchParams(new FormData(id(name))).toString().length < 60000 }),
+      part: () => unsaved && send(), // the page may be gone before a reply comes
       retry: () => unsaved && failures && save(),
       // A press carries everything: there is nothing to save until it fails.
       hold: () => {

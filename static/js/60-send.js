@@ -77,7 +77,9 @@
     event.preventDefault(); // somebody else's page, in between
     refuse(ctx, ctx.response.raw);
   });
-  on('htmx:error', ({ detail: { ctx } }) => ctx && isOurs(ctx) && ctx.status.startsWith('error') && refuse(ctx, ctx.response?.raw));
+  on('htmx:error', ({ detail: { ctx } }) => {
+    if (ctx && isOurs(ctx)) refuse(ctx, ctx.response?.raw);
+  });
   on('htmx:finally:request', ({ detail: { ctx } }) => {
     if (!isOurs(ctx)) return;
     busy.get(ctx.form.id)?.();
