@@ -76,6 +76,20 @@ def find_server() -> local.LocalServer:
     return found
 
 
+def await_server(seconds: float) -> None:
+    """Returns once the server is ready, which may be starting just now. Raises NoServer when it stays away."""
+    end = time.monotonic() + seconds
+    while True:
+        try:
+            url = find_server().url
+            with opener(url).open(f"{url}/readyz", timeout=ANSWER_SECONDS):
+                return
+        except (NoServer, OSError, http.client.HTTPException) as error:
+            if time.monotonic() >= end:
+                raise NoServer(f"No server was ready within {seconds:g} seconds: {error}") from error
+        time.sleep(FIRST_PAUSE)
+
+
 class Client:
     """Calls the API. `find` is asked at each call: a server may come back on another port."""
 

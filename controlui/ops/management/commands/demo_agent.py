@@ -10,11 +10,13 @@ from typing import Any
 from django.core.management.base import CommandError, CommandParser
 
 from controlui.ops import installation, local
-from controlui.ops.client import Client, NoServer, Refused, find_server
+from controlui.ops.client import Client, NoServer, Refused, await_server, find_server
 from controlui.ops.command import OpsCommand
 from controlui.ops.demo import Demo
 
 from .ask import interrupt
+
+START_SECONDS = 60.0
 
 
 class Command(OpsCommand):
@@ -30,14 +32,22 @@ class Command(OpsCommand):
     def handle(self, *, once: bool, pace: float, **_options: Any) -> None:
         """Until its story is told, or Ctrl-C."""
         signal.signal(signal.SIGTERM, interrupt)
-        demo = Demo(Client(self.finder()), tell=self.tell, pace=max(0.0, pace))
+        try:
+            # `make run` starts both at once: the database may not even have its tables yet.
+            await_server(START_SECONDS)
+            self.run_demo(Demo(Client(self.finder()), tell=self.tell, pace=max(0.0, pace)), once=once)
+        except KeyboardInterrupt:
+            return
+        except (Refused, NoServer) as error:
+            raise CommandError(str(error), returncode=2) from error
+
+    def run_demo(self, demo: Demo, *, once: bool) -> None:
+        """Its whole life; what it still asks is withdrawn before it goes."""
         try:
             demo.live(once=once)
         except KeyboardInterrupt:
             with contextlib.suppress(Refused, NoServer):
                 demo.leave()
-        except (Refused, NoServer) as error:
-            raise CommandError(str(error), returncode=2) from error
 
     def tell(self, line: str) -> None:
         """One line on the terminal, at once."""
