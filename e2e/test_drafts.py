@@ -7,8 +7,9 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from e2e.conftest import Agent, dock, open_page, question, until
 from playwright.sync_api import BrowserContext, Locator, Page, Route, expect
+
+from e2e.conftest import Agent, dock, open_page, question, until
 
 RETURN = "dispatchEvent(new Event('online'))"
 STORES = "JSON.stringify([{...localStorage}, {...sessionStorage}])"
@@ -188,7 +189,7 @@ def test_a_press_that_hangs_ends_within_ten_seconds_and_a_second_press_is_ignore
     agent.ask()
     page.get_by_role("radio", name="Production").check()
     held: list[Route] = []
-    page.route("**/dock", lambda route: held.append(route))
+    page.route("**/dock", lambda route: held.append(route))  # noqa: PLW0108  (no built-in can be a handler)
     button = page.locator("#dock-go")
     button.click()
     expect(button).to_have_text("Sending…")
@@ -246,7 +247,7 @@ def test_a_message_draft_survives_a_reload_and_sending_loses_nothing_typed_since
     page.reload()
     expect(message(page)).to_have_value("not sent yet")
     held: list[Route] = []
-    page.route("**/messages", lambda route: held.append(route))
+    page.route("**/messages", lambda route: held.append(route))  # noqa: PLW0108  (no built-in can be a handler)
     message(page).press("End")
     page.keyboard.press("Enter")
     until(lambda: page.evaluate("1") and held, "it is on its way")

@@ -7,8 +7,9 @@ import signal
 from collections.abc import Callable
 from typing import Any
 
-from e2e.conftest import Agent, Server, dock, open_page, question, until
 from playwright.sync_api import BrowserContext, Page, Route, WebSocketRoute, expect
+
+from e2e.conftest import Agent, Server, dock, open_page, question, until
 
 RETURN = "dispatchEvent(new Event('online'))"
 
