@@ -52,7 +52,7 @@ def tests(data: str, extra: list[str]) -> None:
         else:
             run(
                 "tests on PostgreSQL and Redis",
-                *pytest, *coverage, "--cov-append", *apps,
+                *pytest, *coverage, "--cov-append", *apps, "-m", "not processes or postgres",
                 DATABASE_URL=database, REDIS_URL=layer, TEST_DATABASE_URL=database, TEST_REDIS_URL=layer,
             )  # fmt: skip
     run("branch coverage of questions and outbox", sys.executable, "-m", "coverage", "report")

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from channels.layers import get_channel_layer
 from django.contrib.sessions.models import Session
-from django.db import OperationalError
+from django.db import OperationalError, connection
 from django.utils import timezone
 
 from controlui.chat import clock
@@ -160,5 +160,6 @@ def test_an_idle_turn_asks_few_questions(django_assert_max_num_queries: Any) -> 
     loop.turn()
     for job in loop.jobs:
         job.due = 0 if job.every == 1 else job.due
-    with django_assert_max_num_queries(3):
+    # PostgreSQL is asked for the time, too: all hosts share its clock.
+    with django_assert_max_num_queries(5 if connection.vendor == "postgresql" else 3):
         loop.turn()
