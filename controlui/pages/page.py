@@ -74,6 +74,7 @@ class LiveState:
 
     streams: str
     drafts: str
+    composer: str
     now: int
     waiting: int
     ticket: str
@@ -95,13 +96,17 @@ def list_items(actor: Actor, current: Conversation | None = None) -> list[Conver
     ]
 
 
-def live_state(place: Place, items: list[ConversationItem]) -> LiveState:
-    """The state of a page drawn now. `drafts` changes with the person's drafts and with the list."""
+def live_state(place: Place, items: list[ConversationItem], kept: ComposerDraft | None) -> LiveState:
+    """The state of a page drawn now. `drafts` changes with the person's drafts and with the list, `composer`
+    with what they have typed for the conversation (`kept`).
+    """
     shown = "|".join(f"{item.conversation.uid}:{item.title}:{item.waiting}" for item in items)
     drafts = queries.drafts_token(place.conversation, place.request.user)
+    composed = f"{kept.updated_at.timestamp():.6f}" if kept else ""
     return LiveState(
         streams=" ".join(f"{stream.uid}:{stream.version}" for stream in place.streams),
-        drafts=f"{drafts}~{zlib.crc32(shown.encode()):x}",
+        drafts=f"{drafts}~{zlib.crc32(f'{shown}|{composed}'.encode()):x}",
+        composer=composed,
         now=int(clock.now().timestamp() * 1000),
         waiting=queries.waiting_total(place.actor),
         ticket=access.ticket_for(place.request.user, place.streams, get_language() or settings.LANGUAGE_CODE),
@@ -119,10 +124,15 @@ def dock_html(place: Place, **more: Any) -> SafeString:
     return mark_safe(html)  # noqa: S308  (made by templates)
 
 
+def composer_draft(place: Place) -> ComposerDraft | None:
+    """What the person has typed for the conversation and not sent."""
+    return ComposerDraft.objects.filter(conversation=place.conversation, user=place.request.user).first()
+
+
 def composer(place: Place, *, text: str | None = None, error: str = "") -> dict[str, Any]:
     """The composer's inputs: the person's draft unless `text` is given, and a key for the next message."""
     if text is None:
-        draft = ComposerDraft.objects.filter(conversation=place.conversation, user=place.request.user).first()
+        draft = composer_draft(place)
         text = draft.text if draft else ""
     return {"key": new_uid(), "tab": new_uid(), "text": text, "error": error}
 
@@ -144,7 +154,8 @@ def full_page(
     """The whole page of a conversation. `dock_with`: notice, error, errors of the dock."""
     history = timeline(place.streams, before_uid=before or None, limit=PAGE)
     items = list_items(place.actor, place.conversation)
-    live = live_state(place, items)
+    kept = composer_draft(place)
+    live = live_state(place, items, kept)
     may_speak = access.may_speak(place.actor, place.conversation)
     waits_here = any(item.current and item.waiting for item in items)
     writes = settings.COMPOSER_TEMPLATE == "pages/_composer.html" and may_speak
@@ -158,7 +169,7 @@ def full_page(
         "dock": dock_html(place, **dock_with),
         "view": place.view,
         "query": place.query,
-        "composer": composer(place, **(composer_with or {})),
+        "composer": composer(place, **{"text": kept.text if kept else "", **(composer_with or {})}),
         "composer_template": settings.COMPOSER_TEMPLATE,
         "may_speak": may_speak,
         "check_form": "dock-form" if waits_here and not place.view.folded else "composer" if writes else "",

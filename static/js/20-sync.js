@@ -27,6 +27,7 @@
     askedFor = view.get('prompt');
     for (const [stream, version] of versions) view.append('s', `${stream}:${version}`);
     view.set('d', force ? '' : data().drafts);
+    view.set('c', data().composer);
     view.set('as', document.body.dataset.user);
     return view;
   };

@@ -91,7 +91,16 @@
 
   const each = (verb) => () => Object.values(savers).forEach((one) => one[verb]());
   on('input', ({ target }) => savers[target.form?.id]?.touch());
+  // Before a reload asks for the page, and again when the page goes.
+  on('beforeunload', each('part'), window);
   on('pagehide', each('part'), window);
   on('visibilitychange', () => document.hidden && each('part')());
+  // The composer's text as it was kept by another page, or too late for this one: where nothing was typed here.
+  on('controlui:live', () => {
+    const box = id('composer-text');
+    const { composed } = id('live').dataset;
+    if (composed === undefined || !box || box.value !== box.defaultValue || savers.composer.isUnsaved()) return;
+    if (box.value !== composed) box.value = box.defaultValue = composed;
+  });
   on('controlui:asked', ({ detail: ok }) => ok && each('retry')());
 }

@@ -19,7 +19,7 @@ from .browser import Browser
 
 pytestmark = pytest.mark.django_db
 Ask = Callable[..., Prompt]
-PAGE, LIVE_SAME, LIVE_CHANGED, OLDER = 18, 9, 22, 10
+PAGE, LIVE_SAME, LIVE_CHANGED, OLDER = 18, 10, 23, 10
 
 
 def fill(conversation: Conversation, ana: User, ask: Ask, number: int) -> None:

@@ -6,10 +6,11 @@ from collections.abc import Callable
 from urllib.parse import urlencode
 
 import pytest
+from django.test import Client
 
 from controlui.chat.access import Actor
 from controlui.chat.models import Conversation, User
-from controlui.chat.transitions import finish_run, open_run, say
+from controlui.chat.transitions import finish_run, open_run, save_composer_draft, say
 from questions.access import get_prompt_for
 from questions.models import Prompt
 from questions.transitions import save_draft
@@ -132,3 +133,16 @@ def test_title_and_icon_count_what_waits_anywhere(page: Browser, conversation: C
 
 def test_an_empty_home_counts_too(sam: User) -> None:
     assert "<title>Control UI</title>" in Browser(sam).open("/").html
+
+
+def test_what_another_page_composed_reaches_a_page_that_does_not_know_it(
+    signed_in: Callable[[User], Client], conversation: Conversation, ana: User
+) -> None:
+    client = signed_in(ana)
+    address = f"/c/{conversation.uid}/live"
+    save_composer_draft(conversation=conversation, user=ana, text="half a <thought>\nof two lines")
+    first = client.get(address).content.decode()
+    assert 'data-composed="half a &lt;thought&gt;\nof two lines"' in first
+    known = first.partition('data-composer="')[2].partition('"')[0]
+    assert known
+    assert "data-composed" not in client.get(address, {"c": known}).content.decode()

@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from django.http import HttpResponse
 from django.template.loader import render_to_string
 
 from controlui.chat.queries import changed_messages, rows_for, timeline
 from controlui.pages.forms import number
 from controlui.pages.guard import PersonRequest, personal
-from controlui.pages.page import PAGE, Place, dock_html, list_items, live_state, partial, place_of, rows_html
+from controlui.pages.page import (
+    PAGE,
+    Place,
+    composer_draft,
+    dock_html,
+    list_items,
+    live_state,
+    partial,
+    place_of,
+    rows_html,
+)
 
 
 @personal("GET", "HEAD", fragment=True)
@@ -16,13 +28,17 @@ def live(request: PersonRequest, uid: str) -> HttpResponse:
     """304 when the page is up to date, else the parts of it that are not."""
     place = place_of(request, uid)
     items = list_items(place.actor, place.conversation)
-    state = live_state(place, items)
+    kept = composer_draft(place)
+    state = live_state(place, items, kept)
     known = known_versions(request)
     same = known == {stream.uid: stream.version for stream in place.streams} and request.GET.get("d") == state.drafts
     if same:
         response = HttpResponse(status=304)
     else:
-        context = {"conversation": place.conversation, "live": state, "items": items}
+        context: dict[str, Any] = {"conversation": place.conversation, "live": state, "items": items}
+        if request.GET.get("c") != state.composer:
+            # Typed on another page, or saved while this one was already being loaded.
+            context["composed"] = kept.text if kept else ""
         parts = [
             rows_part(place, known),
             partial("#dock", "outerMorph", dock_html(place)),
