@@ -215,6 +215,22 @@ def busy_elsewhere(seconds: float = 1.0) -> float:
     return (used() - before) / os.sysconf("SC_CLK_TCK") / seconds
 
 
+def pace() -> float:
+    """Milliseconds for a fixed bit of Python: how fast this machine is at the moment."""
+
+    def once() -> float:
+        start = time.perf_counter()
+        sum(range(1_000_000))
+        return (time.perf_counter() - start) * 1000
+
+    return median(once() for _number in range(15))
+
+
 def note_load() -> None:
-    """Prints what else keeps the machine busy, so that a noisy run is known as one."""
-    print(f"{os.cpu_count()} cores; in use by others before the start: {busy_elsewhere():.2f}", flush=True)
+    """Prints how busy and how fast the machine is, so that a noisy run is known as one.
+
+    From here on SIGTERM ends a benchmark as Ctrl+C does: servers are stopped and data is removed.
+    """
+    signal.signal(signal.SIGTERM, lambda *_signal: sys.exit(143))
+    busy, speed = busy_elsewhere(), pace()
+    print(f"{os.cpu_count()} cores, {busy:.2f} in use by others before the start; pace {speed:.1f} ms", flush=True)
