@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import errno
+import fcntl
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 from django.conf import settings
 from django.contrib.auth.models import Group
@@ -100,8 +102,10 @@ def migration_lock() -> Iterator[None]:
 
 
 def collect_static() -> None:
-    """Bundles, hashes and compresses into CONTROLUI_DATA/static."""
-    call_command("collectstatic", interactive=False, verbosity=0)
+    """Bundles, hashes and compresses into CONTROLUI_DATA/static; of processes that share it, one after the other."""
+    with (Path(settings.DATA_DIR) / "static.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        call_command("collectstatic", interactive=False, verbosity=0)
 
 
 def first_admin() -> User:
