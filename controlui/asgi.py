@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import os
+import sqlite3
+from typing import Any
 
-from django.core.asgi import get_asgi_application
+import django
+from asgiref.sync import sync_to_async
+from django.core.handlers.asgi import ASGIHandler
+from django.http import HttpRequest
+from django.http.response import HttpResponseBase
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "controlui.settings")
-django_application = get_asgi_application()
+django.setup(set_prefix=False)
 
 from channels.auth import AuthMiddlewareStack  # noqa: E402  (models load after Django is set up)
 from channels.routing import ProtocolTypeRouter, URLRouter  # noqa: E402
+from django.conf import settings  # noqa: E402
 from django.template.loader import get_template  # noqa: E402
 from django.urls import get_resolver, path  # noqa: E402
 
@@ -18,9 +25,26 @@ from controlui.api.wait import WaitDoor  # noqa: E402
 from controlui.live.consumer import LiveConsumer  # noqa: E402
 from controlui.live.origin import SameOriginOnly  # noqa: E402
 
+
+class OneHopHandler(ASGIHandler):
+    """Django's handler with its middleware and views, all synchronous here, in one hop to a thread.
+
+    Django would hop for each change between the kinds, which took more time than most views (bench/README.md).
+    """
+
+    def load_middleware(self, is_async: bool = False) -> None:
+        """Loads the chain as synchronous callables."""
+        super().load_middleware(is_async=False)
+
+    async def get_response_async(self, request: HttpRequest) -> HttpResponseBase:
+        """Runs the whole chain in the request's own thread."""
+        response: HttpResponseBase = await sync_to_async(self.get_response, thread_sensitive=True)(request)
+        return response
+
+
 application = ProtocolTypeRouter(
     {
-        "http": WaitDoor(django_application),
+        "http": WaitDoor(OneHopHandler()),
         "websocket": SameOriginOnly(AuthMiddlewareStack(URLRouter([path("ws/", LiveConsumer.as_asgi())]))),
     }
 )
@@ -33,4 +57,17 @@ def warm() -> None:
         get_template(name)
 
 
+def keeper() -> Any:
+    """One idle connection that keeps SQLite's log open: each request has its own connection, and closing the
+    last one would write the log back, sync it and delete it, every time. None on other databases."""
+    config = settings.DATABASES["default"]
+    name = str(config["NAME"])
+    if "sqlite3" not in config["ENGINE"] or not os.path.exists(name):  # noqa: PTH110  (a plain question)
+        return None
+    connection = sqlite3.connect(f"file:{name}?mode=rw", uri=True, check_same_thread=False)
+    connection.execute("PRAGMA schema_version").fetchone()
+    return connection
+
+
 warm()
+kept_open = keeper()

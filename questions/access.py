@@ -12,10 +12,10 @@ from .models import Prompt, Question
 
 
 def with_parts(prompts: QuerySet[Prompt]) -> QuerySet[Prompt]:
-    """Prompts with everything that a record or a summary shows."""
-    return prompts.select_related(
-        "agent__owner", "conversation__agent__owner", "run", "message__stream", "ended_by", "acts_for"
-    ).prefetch_related(Prefetch("questions", Question.objects.order_by("index")))
+    """Prompts with everything that a record shows and a transition needs; every join costs each look."""
+    return prompts.select_related("conversation", "run", "message__stream").prefetch_related(
+        Prefetch("questions", Question.objects.order_by("index"))
+    )
 
 
 def prompts_for(actor: Actor) -> QuerySet[Prompt]:

@@ -15,14 +15,17 @@ import random
 import re
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 from urllib.parse import parse_qs
 
-from channels.db import database_sync_to_async
+from asgiref.sync import sync_to_async
 from channels.layers import get_channel_layer
+from django.db import connection
 
 from controlui.chat import access, clock
+from controlui.chat.transitions import statements
 from controlui.errors import ControlUIError, Unavailable, is_database_trouble
+from controlui.live import publish
 from controlui.live.groups import prompt_group
 from controlui.rest import throttling
 from questions import queries
@@ -30,6 +33,8 @@ from questions.access import get_prompt_for
 from questions.models import Prompt
 from questions.transitions import expire_due_prompts
 
+P = ParamSpec("P")
+R = TypeVar("R")
 Scope = dict[str, Any]
 Receive = Callable[[], Awaitable[dict[str, Any]]]
 Send = Callable[[dict[str, Any]], Awaitable[None]]
@@ -45,14 +50,13 @@ RECHECK_SECONDS = 20.0
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """What one look at the row showed: a whole HTTP answer, and how long the prompt may still be open."""
+    """What one whole look at the row showed: an HTTP answer, and whether there is something to wait for."""
 
     status: int
     body: dict[str, Any]
     retry_after: int | None = None
     uid: str = ""
     pending: bool = False
-    seconds_left: float | None = None
 
 
 class WaitDoor:
@@ -62,6 +66,7 @@ class WaitDoor:
         self.inner = inner
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        publish.serve_on(asyncio.get_running_loop())
         path = scope.get("path", "")
         waiting = WAIT_PATH.fullmatch(path) if scope.get("method") == "GET" else None
         if waiting is not None:
@@ -151,11 +156,12 @@ async def hold(token: str, prompt_id: str, seconds: float, receive: Receive, cal
     _held.add(stop)
     try:
         # Again after joining: the end may have come between the first look and the subscription.
-        seen = await look(token, prompt_id)
-        while seen.pending and (left := end - loop.time()) > 0 and not (gone.done() or stop.done()):
-            await first_of(layer, channel, {gone, stop}, nap(seen, left))
-            seen = await look(token, prompt_id)
-        return None if gone.done() else seen
+        closes_in = await still_pending(seen.uid)
+        while closes_in is not None and (left := end - loop.time()) > 0 and not (gone.done() or stop.done()):
+            await first_of(layer, channel, {gone, stop}, nap(closes_in, left))
+            closes_in = await still_pending(seen.uid)
+        # The whole record, rights included, is read once more before anything is handed out.
+        return None if gone.done() else await look(token, prompt_id)
     finally:
         _held.discard(stop)
         gone.cancel()
@@ -163,11 +169,10 @@ async def hold(token: str, prompt_id: str, seconds: float, receive: Receive, cal
             await layer.group_discard(group, channel)
 
 
-def nap(seen: Seen, left: float) -> float:
+def nap(closes_in: float, left: float) -> float:
     """Seconds until the next look when no message comes: the prompt's deadline, the wait's end, or a re-check."""
     recheck = RECHECK_SECONDS * random.uniform(0.75, 1.25)  # noqa: S311  (spreads load, guards nothing)
-    deadline = seen.seconds_left + 0.01 if seen.seconds_left is not None else left
-    return max(0.0, min(left, deadline, recheck))
+    return max(0.0, min(left, closes_in + 0.01, recheck))
 
 
 async def first_of(layer: Any, channel: str, others: set[asyncio.Future[None]], seconds: float) -> None:
@@ -189,8 +194,35 @@ async def hung_up(receive: Receive) -> None:
 
 async def look(token: str, prompt_id: str, caller: str = "") -> Seen:
     """One look at the row, on the process's one database thread."""
-    seen: Seen = await database_sync_to_async(read)(token, prompt_id, caller)
-    return seen
+    return await on_database_thread(read)(token, prompt_id, caller)
+
+
+async def still_pending(uid: str) -> float | None:
+    """Seconds until the prompt closes; None when it has ended or is due. The narrow look between two whole ones."""
+    return await on_database_thread(closes_in)(uid)
+
+
+def closes_in(uid: str) -> float | None:
+    """See `still_pending`. Trouble with the database counts as an end: the whole look will say so."""
+    try:
+        rows = statements.fetch("SELECT status, closes_at FROM questions_prompt WHERE uid = %s", [uid])
+    except Exception as error:
+        if not is_database_trouble(error):
+            raise
+        connection.close()
+        return None
+    if not rows or rows[0][0] not in {Prompt.Status.PENDING, Prompt.Status.SUBMITTED}:
+        return None
+    if rows[0][1] is None:
+        return float("inf")
+    left = (statements.as_moment(rows[0][1]) - clock.now()).total_seconds()
+    return left if left > 0 else None
+
+
+def on_database_thread(read: Callable[P, R]) -> Callable[P, Awaitable[R]]:
+    """Runs on the process's one database thread. Its connection stays open between looks (opening one costs more
+    than a look); the worker loop, which shares the thread, renews it every second."""
+    return sync_to_async(read, thread_sensitive=True)
 
 
 def read(token: str, prompt_id: str, caller: str = "") -> Seen:
@@ -207,16 +239,14 @@ def read(token: str, prompt_id: str, caller: str = "") -> Seen:
         if prompt.status == Prompt.Status.PENDING and not prompt.is_open(at):
             expire_due_prompts(limit=100)
             prompt = get_prompt_for(actor, prompt_id)
-        left = (prompt.closes_at - at).total_seconds() if prompt.closes_at else None
         record = queries.record(prompt, for_agent=actor.is_agent, at=at)
-        return Seen(
-            200, record, uid=prompt.uid, pending=record["status"] in {"pending", "submitted"}, seconds_left=left
-        )
+        return Seen(200, record, uid=prompt.uid, pending=record["status"] in {"pending", "submitted"})
     except ControlUIError as error:
         return Seen(error.status, error.body(), error.retry_after)
     except Exception as error:
         if not is_database_trouble(error):
             raise
+        connection.close()
         trouble = Unavailable()
         return Seen(trouble.status, trouble.body(), trouble.retry_after)
 

@@ -179,7 +179,7 @@ def dock(
     if view.prompt and not known:
         # Its step and fold were about another prompt (design rule 5).
         view = DockView()
-    prompt = with_parts(Prompt.objects.filter(uid=uids[place])).get()
+    prompt = with_parts(Prompt.objects.filter(uid=uids[place])).select_related("agent").get()
     draft = Draft.objects.filter(prompt=prompt, user=user).first()
     states = question_states(prompt, draft, errors or {})
     step = min(max(view.step, 1), len(states))

@@ -96,7 +96,8 @@ def prompts_of(messages: Iterable[Message]) -> dict[int, Prompt]:
     wanted = [message.pk for message in messages if message.kind == Message.Kind.PROMPT]
     if not wanted:
         return {}
-    return {prompt.message_id: prompt for prompt in with_parts(Prompt.objects.filter(message__in=wanted))}
+    found = with_parts(Prompt.objects.filter(message__in=wanted)).select_related("agent", "ended_by")
+    return {prompt.message_id: prompt for prompt in found}
 
 
 def drafts_of(prompts: Iterable[Prompt], user: User) -> dict[int, Draft]:

@@ -45,7 +45,8 @@ def lock_conversation(conversation: Conversation) -> Conversation:
     values |= zip(COUNTERS, rows[0], strict=True)
     values["active_at"] = as_moment(values["active_at"])
     locked = Conversation.from_db(connection.alias, NAMES, [values[name] for name in NAMES])
-    locked.agent = conversation.agent
+    if Conversation.agent.is_cached(conversation):
+        locked.agent = conversation.agent
     return locked
 
 
