@@ -6,7 +6,7 @@ PORT ?= 8000
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: run test lint format bench docs clean
+.PHONY: run test lint format bench screenshots docs clean
 
 run: $(VENV)/.run
 	$(BIN)/python scripts/run.py --host $(HOST) --port $(PORT)
@@ -21,7 +21,10 @@ format: $(VENV)/.test
 	$(BIN)/ruff check --fix . && $(BIN)/ruff format .
 
 bench: $(VENV)/.test
-	$(BIN)/python bench/run.py
+	for name in cycles latency page memory history; do $(BIN)/python bench/$$name.py || exit 1; done
+
+screenshots: $(VENV)/.test
+	$(BIN)/python scripts/screenshots.py
 
 docs: $(VENV)/.run
 	$(BIN)/python manage.py api_docs
