@@ -45,10 +45,12 @@ def is_alive(pid: int) -> bool:
 def claim_memory_layer() -> TextIO | None:
     """Makes this the one process on the in-memory layer, until the returned file is closed or the process dies.
 
-    None with Redis: then any number may run. Raises SeveralProcesses when another one is there: the kernel's
-    lock tells of those that share CONTROLUI_DATA, a fresh heartbeat of those that share only the database.
+    None with Redis: then any number may run, all with Redis. Raises SeveralProcesses when another one is there
+    that would not be heard: the kernel's lock tells of those that share CONTROLUI_DATA, a fresh heartbeat of
+    those that share only the database.
     """
     if settings.REDIS_URL:
+        refuse_others(shares_layer=False)
         return None
     lock = hold(Path(settings.DATA_DIR) / "process.lock")
     try:
@@ -75,11 +77,11 @@ def hold(path: Path) -> TextIO:
     return lock
 
 
-def refuse_others() -> None:
-    """Raises SeveralProcesses when a loop on another in-memory layer is not known to be dead."""
+def refuse_others(**which: bool) -> None:
+    """Raises SeveralProcesses when such a loop is not known to be dead."""
     if Heartbeat._meta.db_table not in connection.introspection.table_names():
         return  # nothing was ever started on this database
-    for other in Heartbeat.objects.filter(shares_layer=False, seen_at__gte=clock.now() - FRESH):
+    for other in Heartbeat.objects.filter(seen_at__gte=clock.now() - FRESH, **which):
         if other.host == here() and (other.pid == os.getpid() or not is_alive(other.pid)):
             continue
         raise SeveralProcesses(advice(f"process {other.pid} on {other.host}"))
@@ -88,6 +90,6 @@ def refuse_others() -> None:
 def advice(who: str) -> str:
     """What is wrong, and the two ways out."""
     return (
-        f"{who} already works on this data without REDIS_URL. The in-memory channel layer serves one process "
-        "only: set REDIS_URL for all of them, or stop the other one first (its loop does the worker's job too)."
+        f"{who} already works on this data, and it or this one has no REDIS_URL. The in-memory channel layer serves "
+        "one process only: set REDIS_URL for all of them, or stop the other one first (its loop is a worker, too)."
     )

@@ -54,9 +54,20 @@ def test_the_place_is_held_until_it_is_given_back(alone: Path) -> None:
 
 
 @pytest.mark.django_db
-def test_with_redis_any_number_may_run(alone: Path, settings: Settings) -> None:
+def test_with_redis_any_number_may_run_but_none_without_it(alone: Path, settings: Settings) -> None:
     settings.REDIS_URL = "redis://localhost/0"
+    beat(host="elsewhere", pid=8, shares_layer=True)
     assert claim_memory_layer() is None
+    beat(host="elsewhere", pid=7)
+    with pytest.raises(SeveralProcesses, match="process 7 on elsewhere"):
+        claim_memory_layer()
+
+
+@pytest.mark.django_db
+def test_without_redis_a_process_that_has_it_is_heeded_too(alone: Path) -> None:
+    beat(host="elsewhere", pid=8, shares_layer=True)
+    with pytest.raises(SeveralProcesses, match="process 8 on elsewhere"):
+        claim_memory_layer()
 
 
 @pytest.mark.django_db
@@ -71,9 +82,8 @@ def test_a_fresh_heartbeat_of_another_host_is_heeded(alone: Path) -> None:
 
 
 @pytest.mark.django_db
-def test_a_heartbeat_is_not_heeded_when_old_shared_or_of_a_dead_process(alone: Path) -> None:
+def test_a_heartbeat_is_not_heeded_when_old_or_of_a_dead_process(alone: Path) -> None:
     beat(host="elsewhere", pid=7, ago=60)
-    beat(host="elsewhere", pid=8, shares_layer=True)
     beat(host=processes.here(), pid=dead_process())
     beat(host=processes.here(), pid=os.getpid())
     held = claim_memory_layer()
