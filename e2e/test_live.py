@@ -88,6 +88,39 @@ def test_an_event_during_a_fetch_is_not_lost_and_an_older_fetch_does_not_roll_it
     expect(page.locator("#timeline > li").last).to_contain_text("last")
 
 
+def test_a_fetch_that_began_before_a_press_brings_nothing_back(ana: BrowserContext, agent: Agent) -> None:
+    page = open_page(ana, agent)
+    agent.ask()
+    expect(dock(page)).to_be_visible()
+    held: list[tuple[Route, Any]] = []
+
+    def hold_first(route: Route) -> None:
+        if held:
+            route.continue_()
+        else:
+            held.append((route, route.fetch()))
+
+    page.route("**/live?*", hold_first)
+    agent.ask(question("size", "How large?"))
+    until(lambda: page.evaluate("1") and held, "a fetch is under way")
+    for button, other in (("Collapse question", "Expand question"), ("Expand question", "Collapse question")):
+        page.get_by_role("button", name=button).click()
+        expect(page.get_by_role("button", name=other)).to_be_visible()
+    page.get_by_role("radio", name="Staging").check()
+    page.get_by_role("button", name="Submit").click()
+    expect(dock(page).get_by_role("heading")).to_have_text("How large?")
+    page.evaluate("""() => { window.shown = []; document.addEventListener('controlui:dock', () =>
+        window.shown.push(document.getElementById('dock-question')?.textContent)) }""")
+    for route, response in held:
+        route.fulfill(response=response)
+    agent.say("meanwhile")
+    expect(page.locator("#timeline")).to_contain_text("meanwhile")
+    agent.ask(question("more", "Anything more?"))
+    expect(dock(page).get_by_text("Request 1 of 2")).to_be_visible()
+    assert set(page.evaluate("window.shown")) == {"How large?"}
+    expect(page.locator("#timeline .summary").first).to_contain_text("Staging")
+
+
 def test_without_a_socket_polling_carries_everything(ana: BrowserContext, agent: Agent) -> None:
     page = ana.new_page()
     page.route_web_socket("**/ws/**", lambda socket: socket.close(code=1011))

@@ -9,22 +9,19 @@
   let frames = []; // and what was pushed meanwhile is drawn once more, since the fetch may be older.
   let force = false; // ask for everything: a fresh ticket, or a draft that this page did not take
   let fold = false; // an arrival waits folded: the person writes in the composer
-  let askedFor; // the prompt that the fetch under way was told to keep in front
+  let asked; // what the person saw and had done when the fetch under way began
 
   const readVersions = () => {
+    versions.clear();
     for (const pair of data().streams.split(' ').filter(Boolean)) {
       const [stream, version] = pair.split(':');
       versions.set(stream, +version);
     }
   };
 
-  const shown = () => ['prompt', 'step', 'folded'].map((name) => id('dock').dataset[name]).join();
-  let asked; // the view that the fetch under way asks for
-
   const query = () => {
-    asked = shown();
     const view = fold ? new URLSearchParams({ folded: 1 }) : ui.view();
-    askedFor = view.get('prompt');
+    asked = ui.moment();
     for (const [stream, version] of versions) view.append('s', `${stream}:${version}`);
     view.set('d', force ? '' : data().drafts);
     view.set('c', data().composer);
@@ -32,19 +29,16 @@
     return view;
   };
 
-  // Meanwhile the person has begun to write, to answer or to send: the server must be asked again in that view.
-  const isOvertaken = async (next, dock) => {
-    if (!next) return false;
-    if (ui.sending) return ui.sending.then(() => true); // what became of the press is for its own reply to say
-    if (next.covers && !dock.covers && !fold && ui.composerIsBusy()) return (fold = true);
-    return next.prompt !== dock.prompt && askedFor !== dock.prompt && ui.view().get('prompt') === dock.prompt;
-  };
-
   const apply = async (html) => {
     const page = new DOMParser().parseFromString(html.replace(/<(\/?)hx-partial/g, '<$1div'), 'text/html');
     const next = page.getElementById('dock')?.dataset;
+    const overtaken = next && (await ui.isOvertaken(asked, next));
+    if (overtaken && !(overtaken === 'fold' && fold)) {
+      fold = overtaken === 'fold';
+      again = true;
+      return;
+    }
     const dock = id('dock').dataset;
-    if (await isOvertaken(next, dock)) return (again = true);
     if (next && (next.prompt !== dock.prompt || next.step !== dock.step)) await ui.flush();
     fold = force = false;
     await htmx.swap({ text: html, swap: 'none', target: document.body, sourceElement: document.body, live: true });
@@ -86,14 +80,12 @@
     return ok;
   };
 
-  // A fault of ours must not stop the next fetch.
-  const report = (error) => console.error(error);
-
   // Resolves to whether the server was reached and this page is still the person's.
-  ui.sync = ({ force: whole = false } = {}) => {
-    force ||= whole;
+  ui.sync = (options = {}) => {
+    force ||= !!options.force;
     if (running) again = true;
-    return (running ??= run().catch(report).finally(() => (running = null)));
+    // A fault of ours must not stop the next fetch.
+    return (running ??= run().catch(console.error).finally(() => (running = null)));
   };
 
   const draw = (frame) => {

@@ -32,6 +32,17 @@
     return view;
   };
 
+  // Since then the person has pressed, or begun to write or to answer: what was drawn for before is drawn anew.
+  ui.presses = 0; // each counts when it begins and when it ends
+  ui.moment = () => ({ view: `${ui.view()}`, presses: ui.presses });
+  ui.isOvertaken = async (asked, next) => {
+    const now = id('dock').dataset;
+    await ui.sending; // what becomes of a press is for its own reply to say
+    if (asked.presses !== ui.presses) return 'anew';
+    if (next.covers && !now.covers && ui.composerIsBusy()) return 'fold';
+    return next.prompt !== now.prompt && asked.view !== `${ui.view()}` && 'anew';
+  };
+
   const writeAddress = ({ prompt, step, folded }) => {
     const url = new URL(location);
     for (const name of VIEW) url.searchParams.delete(name);

@@ -19,14 +19,14 @@
     const slow = pressed?.matches('.button') && setTimeout(() => (pressed.textContent = ui.word('sending')), 400);
     let free;
     const done = new Promise((resolve) => (free = resolve));
-    if (form.id === 'dock-form') ui.sending = done;
+    if (form.id === 'dock-form') [ui.sending, ui.presses] = [done, ui.presses + 1];
     busy.set(form.id, () => {
       clearTimeout(slow);
       busy.delete(form.id);
       if (pressed && pressed.textContent === ui.word('sending')) pressed.textContent = label;
       for (const button of buttons(document)) button.ariaDisabled = null;
       for (const text of document.querySelectorAll('#dock-fields textarea')) text.readOnly = false;
-      if (form.id === 'dock-form') ui.sending = null;
+      if (form.id === 'dock-form') [ui.sending, ui.presses] = [null, ui.presses + 1];
       free();
     });
   };
