@@ -13,7 +13,7 @@ import secrets
 from typing import Any
 
 from controlui.chat.models import Agent, User
-from controlui.chat.transitions import Change
+from controlui.chat.transitions import Change, statements
 
 from .models import Prompt, PromptEvent
 
@@ -73,7 +73,7 @@ def append(
         previous=conversation.event_head,
     )
     event.digest = link_digest(event, conversation.uid)
-    event.save(force_insert=True)
+    statements.insert(event)
     conversation.event_count = event.number
     conversation.event_head = event.digest
     return event

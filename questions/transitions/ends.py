@@ -18,7 +18,7 @@ from django.db.models import Q
 from controlui.chat import clock
 from controlui.chat.ids import digest
 from controlui.chat.models import Agent, Run, User
-from controlui.chat.transitions import Change, change
+from controlui.chat.transitions import Change, change, statements
 from controlui.chat.transitions.runs import PUSH_AHEAD
 from controlui.errors import InvalidInput
 from controlui.live.groups import prompt_group
@@ -107,23 +107,24 @@ def end(
     late: bool = False,
 ) -> bool:
     """The one conditional UPDATE (design rule 1): whether this end won. `late`: by the clock, past its moment."""
-    in_time = Q(closes_at__lte=opened.at) if late else Q(closes_at=None) | Q(closes_at__gt=opened.at)
-    pending = Q(in_time, pk=prompt.pk, status=Status.PENDING)
+    in_time = "closes_at <= %s" if late else "(closes_at IS NULL OR closes_at > %s)"
+    pending = f"id = %s AND status = %s AND {in_time}"
     ended_at = min(opened.at, prompt.closes_at) if late and prompt.closes_at else opened.at
     changes: dict[str, Any] = {
         "status": status,
         "end_reason": reason,
         "ended_at": ended_at,
-        "ended_by": user,
+        "ended_by_id": user.pk if user else None,
         "surface": surface,
         "answers": answers,
         "resolution_digest": receipt,
         "ended_seq": opened.seq(),
     }
-    if Prompt.objects.filter(pending).update(**changes) != 1:
+    if statements.update(Prompt, changes, pending, [prompt.pk, Status.PENDING, statements.moment(opened.at)]) != 1:
         return False
     for name, value in changes.items():
         setattr(prompt, name, value)
+    prompt.ended_by = user
     opened.redraw(prompt.message)
     events.append(
         opened,

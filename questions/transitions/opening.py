@@ -139,7 +139,7 @@ def write(opened: Change, agent: Agent, ask: Ask, run: Run | None, body_digest: 
         run=run,
     )
     expires_at = opened.at + dt.timedelta(seconds=ask.timeout_seconds)
-    prompt = Prompt.objects.create(
+    prompt = Prompt(
         client_id=ask.client_id,
         body_digest=body_digest,
         agent=agent,
@@ -155,7 +155,8 @@ def write(opened: Change, agent: Agent, ask: Ask, run: Run | None, body_digest: 
         opened_seq=message.seq,
         created_at=opened.at,
     )
-    questions = Question.objects.bulk_create(
+    statements.insert(prompt)
+    questions = [
         Question(
             prompt=prompt,
             index=index,
@@ -170,7 +171,9 @@ def write(opened: Change, agent: Agent, ask: Ask, run: Run | None, body_digest: 
             ],
         )
         for index, question in enumerate(ask.questions)
-    )
+    ]
+    for row in questions:
+        statements.insert(row)
     remember(prompt, questions)
     events.append(
         opened,

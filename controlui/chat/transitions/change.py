@@ -70,7 +70,7 @@ class Change:
 
     def add_message(self, *, stream: Stream, kind: str, text: str, **more: Any) -> Message:
         """Saves one message at the end of the conversation."""
-        message = Message.objects.create(
+        message = Message(
             conversation=self.conversation,
             stream=stream,
             version=self.touch(stream),
@@ -81,6 +81,7 @@ class Change:
             created_at=self.stamp(),
             **more,
         )
+        statements.insert(message)
         self.rows.append(message)
         return message
 

@@ -15,6 +15,7 @@ from controlui.chat.errors import KeyReused, RunEnded, invalid
 from controlui.chat.ids import digest
 from controlui.chat.models import Agent, ComposerDraft, Conversation, Message, Run, Stream, User
 
+from . import statements
 from .change import Change, change
 from .runs import end_run, find_run
 
@@ -40,7 +41,7 @@ def open_conversation(
 ) -> Conversation:
     """The agent's conversation of this key, made if it is new; `sessionless` is its "(no session)" one."""
     key = SESSIONLESS_KEY if sessionless else clean_key(key)
-    found = Conversation.objects.filter(agent=agent, key=key).first()
+    found = statements.find_conversation(agent.pk, key)
     if found is None:
         now = clock.now()
         try:

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from django.db import connection
+from django.db.models import Model
 
 from controlui.chat.models import Conversation, Stream
 
@@ -29,6 +30,42 @@ def execute(sql: str, params: Sequence[Any]) -> None:
     """Runs one statement that returns nothing."""
     with connection.cursor() as cursor:
         cursor.execute(sql, params)
+
+
+def insert(row: Model) -> None:
+    """Inserts a new row with all its fields, and sets its pk. The fields themselves prepare their values."""
+    fields = [field for field in row._meta.concrete_fields if not field.primary_key]
+    values = [field.get_db_prep_save(field.pre_save(row, add=True), connection) for field in fields]
+    columns = ", ".join(f'"{field.column}"' for field in fields)
+    marks = ", ".join(["%s"] * len(fields))
+    sql = f'INSERT INTO "{row._meta.db_table}" ({columns}) VALUES ({marks}) RETURNING id'  # noqa: S608  (constants)
+    ((row.pk,),) = fetch(sql, values)
+    row._state.adding, row._state.db = False, connection.alias
+
+
+def update(model: type[Model], changes: dict[str, Any], where: str, params: Sequence[Any]) -> int:
+    """Updates the rows where a condition holds; how many. `changes` is by attribute, `where` SQL of ours."""
+    fields = {field.attname: field for field in model._meta.concrete_fields}
+    values = [fields[name].get_db_prep_save(value, connection) for name, value in changes.items()]
+    sets = ", ".join(f'"{fields[name].column}" = %s' for name in changes)
+    with connection.cursor() as cursor:
+        cursor.execute(f'UPDATE "{model._meta.db_table}" SET {sets} WHERE {where}', [*values, *params])  # noqa: S608
+        return int(cursor.rowcount)
+
+
+def moment(value: dt.datetime) -> Any:
+    """A time as a parameter of our own SQL."""
+    return connection.ops.adapt_datetimefield_value(value)
+
+
+def find_conversation(agent_id: int, key: str) -> Conversation | None:
+    """The agent's conversation of this key, if there is one."""
+    sql = f"SELECT {', '.join(NAMES)} FROM chat_conversation WHERE agent_id = %s AND key = %s"  # noqa: S608
+    rows = fetch(sql, [agent_id, key])
+    if not rows:
+        return None
+    values = [as_moment(value) if isinstance(value, dt.datetime) else value for value in rows[0]]
+    return Conversation.from_db(connection.alias, NAMES, values)
 
 
 def lock_conversation(conversation: Conversation) -> Conversation:
@@ -58,7 +95,7 @@ def as_moment(value: dt.datetime) -> dt.datetime:
 def write_counters(conversation: Conversation) -> None:
     """Writes the counters of a locked conversation."""
     values = [getattr(conversation, name) for name in COUNTERS]
-    values[2] = connection.ops.adapt_datetimefield_value(conversation.active_at)
+    values[2] = moment(conversation.active_at)
     sets = ", ".join(f"{name} = %s" for name in COUNTERS)
     execute(f"UPDATE chat_conversation SET {sets} WHERE id = %s", [*values, conversation.pk])  # noqa: S608
 
