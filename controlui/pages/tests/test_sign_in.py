@@ -10,7 +10,8 @@ from asgiref.sync import async_to_sync
 from channels.layers import get_channel_layer
 from django.contrib.sessions.models import Session
 from django.test import Client, RequestFactory
-from django.utils import timezone
+from django.utils import timezone, translation
+from pytest_django import Settings
 
 from controlui.chat.models import Conversation, SignInLink, User
 from controlui.chat.transitions import create_sign_in_link
@@ -105,7 +106,8 @@ def test_sign_out_ends_the_session(ana: User, conversation: Conversation) -> Non
     assert page.client.get(f"/c/{conversation.uid}/").status_code == 302
 
 
-def test_sign_out_closes_the_persons_sockets(ana: User, conversation: Conversation) -> None:
+def test_sign_out_closes_the_persons_sockets(ana: User, conversation: Conversation, settings: Settings) -> None:
+    settings.CHANNEL_LAYERS = {"default": {"BACKEND": "channels.layers.InMemoryChannelLayer"}}
     layer = get_channel_layer()
     async_to_sync(layer.group_add)(groups.user_group(ana.pk), "specific.test!socket")
     Browser(ana).open(f"/c/{conversation.uid}/").send("/sign-out/")
@@ -140,9 +142,11 @@ def test_pages_for_what_is_not_there(ana: User) -> None:
 
 
 def test_the_page_for_a_fault_needs_no_database(rf: RequestFactory) -> None:
-    page = errors.server_error(rf.get("/"))
+    with translation.override("en"):
+        page = errors.server_error(rf.get("/"))
+        forbidden = errors.forbidden(rf.get("/"))
     assert page.status_code == 500
     assert "Something went wrong" in page.content.decode()
+    assert "You may not do this." in forbidden.content.decode()
     assert json.loads(errors.server_error(rf.get("/api/v1/ask")).content)["code"] == "server_error"
     assert errors.forbidden(rf.get("/api/v1/ask")).status_code == 403
-    assert "You may not do this." in errors.forbidden(rf.get("/")).content.decode()
