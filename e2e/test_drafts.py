@@ -222,6 +222,32 @@ def test_a_reply_that_is_lost_is_not_an_answer_given_twice(page: Page, agent: Ag
     expect(page.locator("#timeline .summary")).to_have_count(1)
 
 
+def test_the_last_words_before_the_end_stand_in_the_history(page: Page, agent: Agent) -> None:
+    for words in ("typed and ended", "once more"):
+        agent.ask()
+        expect(dock(page)).to_be_visible()
+        other(page).fill(words)
+        agent.withdraw(agent.asked[-1])
+        expect(dock(page)).to_be_hidden()
+        expect(page.locator("#timeline .leftover").last).to_contain_text(words)
+
+
+def test_a_message_whose_reply_was_lost_is_sent_once(page: Page, agent: Agent) -> None:
+    message(page).fill("only once")
+
+    def lose(route: Route) -> None:
+        route.fetch()
+        route.abort("connectionreset")
+
+    page.route("**/messages", lose)
+    page.keyboard.press("Enter")
+    expect(page.locator("#notice")).to_contain_text("did not answer")
+    page.unroute("**/messages")
+    page.keyboard.press("Enter")
+    expect(message(page)).to_have_value("")
+    expect(page.locator("#timeline .message--person")).to_have_count(1)
+
+
 def test_the_loser_of_two_answers_is_told_and_keeps_the_text(
     page: Page, agent: Agent, person: Callable[..., BrowserContext]
 ) -> None:

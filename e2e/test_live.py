@@ -294,6 +294,20 @@ def test_new_rows_leave_the_reading_place_alone_and_the_end_in_view(ana: Browser
     assert page.locator("#scroller").evaluate("e => e.scrollTop") > 60
 
 
+def test_older_rows_that_do_not_come_leave_the_page_as_it_is(ana: BrowserContext, agent: Agent) -> None:
+    for number in range(60):
+        agent.say(f"Line {number}")
+    page = open_page(ana, agent)
+    page.route("**/older?*", lambda route: route.fulfill(status=500, body="<li>oops</li>", content_type="text/html"))
+    with page.expect_response(lambda response: "/older?" in response.url):
+        page.locator("#scroller").evaluate("e => e.scrollTo(0, 0)")
+    expect(page.get_by_role("link", name="Earlier messages")).to_be_visible()
+    expect(page.locator("#timeline")).not_to_contain_text("oops")
+    page.unroute("**/older?*")
+    page.get_by_role("link", name="Earlier messages").click()
+    expect(page.locator("#timeline")).to_contain_text("Line 0")
+
+
 def test_a_fold_that_was_opened_stays_open(ana: BrowserContext, agent: Agent) -> None:
     run = agent.post("/runs", {"sessionKey": agent.key})
     agent.say("first note", kind="commentary", runId=run["id"])
@@ -345,6 +359,7 @@ def test_live_equals_reload(page: Page, agent: Agent) -> None:
     agent.post(f"/runs/{run['id']}/finish", {"status": "succeeded"})
     expect(page.locator("summary")).to_contain_text("Work")
     expect(dock(page).get_by_role("heading")).to_have_text("How large?")
+    expect(page.locator("#conversations [aria-current]")).to_contain_text("1 question waiting")
     words = "['timeline', 'dock-fields', 'conversations'].map(i => document.getElementById(i).innerText)"
     live = page.evaluate(words)
     page.reload()

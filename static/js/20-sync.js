@@ -9,6 +9,7 @@
   let frames = []; // and what was pushed meanwhile is drawn once more, since the fetch may be older.
   let force = false; // ask for everything: a fresh ticket, or a draft that this page did not take
   let fold = false; // an arrival waits folded: the person writes in the composer
+  let flushed = false; // asked once more, for what was typed last
   let asked; // what the person saw and had done when the fetch under way began
 
   const readVersions = () => {
@@ -35,23 +36,23 @@
     const overtaken = next && (await ui.isOvertaken(asked, next));
     if (overtaken && !(overtaken === 'fold' && fold)) {
       fold = overtaken === 'fold';
-      again = true;
-      return;
+      return (again = true);
     }
     const dock = id('dock').dataset;
-    if (next && (next.prompt !== dock.prompt || next.step !== dock.step)) await ui.flush();
-    fold = force = false;
+    if (next && (next.prompt !== dock.prompt || next.step !== dock.step) && ui.isUnsaved()) {
+      await ui.flush(); // what is typed shall stand in what is drawn
+      if (!flushed) return (again = flushed = true);
+    }
+    flushed = fold = force = false;
     await htmx.swap({ text: html, swap: 'none', target: document.body, sourceElement: document.body, live: true });
     readVersions();
-    clearTimeout(soon);
-    soon = 0;
+    soon = clearTimeout(soon);
     for (const frame of frames.splice(0)) draw(frame);
     ui.emit('live');
   };
 
   const once = async () => {
-    let response;
-    let html;
+    let response, html;
     try {
       response = await ui.fetch(`${data().url}?${query()}`, { headers: { Accept: 'text/html' } });
       html = response.status === 200 ? await response.text() : '';

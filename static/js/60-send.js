@@ -64,8 +64,8 @@
   });
   on('htmx:before:response', (event) => {
     const { ctx } = event.detail;
-    if (!isOurs(ctx)) return;
     const { status, raw } = ctx.response;
+    if (!isOurs(ctx)) return raw.ok || event.preventDefault(); // an error page is no part of this one
     const page = /html/.test(raw.headers.get('Content-Type')) && !ui.isForeign(raw);
     if (page && (raw.ok || status === 409 || status === 422)) return;
     event.preventDefault();
