@@ -121,6 +121,7 @@ def test_worker_alone_beats_expires_and_stops_with_its_batch_done(place: Place) 
 @pytest.mark.postgres
 @pytest.mark.redis
 @pytest.mark.processes
+@pytest.mark.skipif("TEST_DATABASE_URL" not in os.environ, reason="make test starts the PostgreSQL and Redis it needs")
 def test_servers_and_workers_of_their_own_give_what_one_process_gives(place: Place, tmp_path: Path) -> None:
     """Two servers and two workers on PostgreSQL and Redis: asked on one, answered on the other, expired by a worker."""
     database = new_database()
