@@ -21,6 +21,13 @@ DEADLINE = 60.0
 PYTHON = (sys.executable, "-W", "error")
 
 
+@pytest.fixture(scope="session", autouse=True)
+def interruptible() -> None:
+    """A shell starts background jobs with SIGINT ignored, and programs pass that on: the tests press Ctrl-C."""
+    if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
 def until(found: Callable[[], Any], what: str, seconds: float = DEADLINE) -> Any:
     """The first true value of `found`; fails with `what` when the deadline passes."""
     end = time.monotonic() + seconds
