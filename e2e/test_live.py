@@ -61,64 +61,60 @@ def test_a_page_that_missed_a_push_fetches_what_it_missed(ana: BrowserContext, a
     expect(page.locator("#timeline > li").last).to_contain_text("after the gap")
 
 
-def test_an_event_during_a_fetch_is_not_lost_and_an_older_fetch_does_not_roll_it_back(
-    ana: BrowserContext, agent: Agent
-) -> None:
-    page = open_page(ana, agent)
-    held: list[tuple[Route, Any]] = []
+def hold_first(page: Page, pattern: str) -> list[Route]:
+    """Holds the first request to such an address, and lets the others pass."""
+    held: list[Route] = []
 
-    def hold_first(route: Route) -> None:
+    def handle(route: Route) -> None:
         if held:
             route.continue_()
         else:
-            held.append((route, route.fetch()))
+            held.append(route)
 
-    page.route("**/live?*", hold_first)
-    agent.ask()  # its fetch sees the prompt, and nothing later
+    page.route(pattern, handle)
+    return held
+
+
+def test_an_event_during_a_fetch_is_not_lost_and_an_older_fetch_does_not_roll_it_back(page: Page, agent: Agent) -> None:
+    run = agent.post("/runs", {"sessionKey": agent.key})
+    agent.say("ready")
+    expect(page.locator("#timeline")).to_contain_text("ready")
+    held = hold_first(page, "**/live?*")
+    page.evaluate(RETURN)
     until(lambda: page.evaluate("1") and held, "a fetch is under way")
-    agent.say("said meanwhile")
-    expect(page.locator("#timeline")).to_contain_text("said meanwhile")
-    agent.say("and this")
-    expect(page.locator("#timeline")).to_contain_text("and this")
-    for route, response in held:
-        route.fulfill(response=response)
+    agent.say("first note", kind="commentary", runId=run["id"])
+    expect(page.locator("summary")).to_contain_text("1 note")
+    answer = held[0].fetch()  # it has seen the first note, and nothing later
+    agent.say("second note", kind="commentary", runId=run["id"])
+    expect(page.locator("summary")).to_contain_text("2 notes")
+    agent.ask()  # pushed as a change to fetch, which waits for the fetch under way
+    held[0].fulfill(response=answer)
     expect(dock(page)).to_be_visible()
-    expect(page.locator("#timeline > li", has_text="said meanwhile")).to_have_count(1)
-    agent.say("last")
-    expect(page.locator("#timeline > li").last).to_contain_text("last")
+    expect(page.locator("summary")).to_contain_text("2 notes")
+    expect(page.get_by_text("second note")).to_have_count(1)
+    agent.say("third note", kind="commentary", runId=run["id"])
+    expect(page.locator("summary")).to_contain_text("3 notes")
 
 
-def test_a_fetch_that_began_before_a_press_brings_nothing_back(ana: BrowserContext, agent: Agent) -> None:
-    page = open_page(ana, agent)
+def test_a_fetch_that_began_before_a_press_brings_nothing_back(page: Page, agent: Agent) -> None:
     agent.ask()
     expect(dock(page)).to_be_visible()
-    held: list[tuple[Route, Any]] = []
-
-    def hold_first(route: Route) -> None:
-        if held:
-            route.continue_()
-        else:
-            held.append((route, route.fetch()))
-
-    page.route("**/live?*", hold_first)
+    held = hold_first(page, "**/live?*")
     agent.ask(question("size", "How large?"))
     until(lambda: page.evaluate("1") and held, "a fetch is under way")
-    for button, other in (("Collapse question", "Expand question"), ("Expand question", "Collapse question")):
-        page.get_by_role("button", name=button).click()
-        expect(page.get_by_role("button", name=other)).to_be_visible()
-    page.get_by_role("radio", name="Staging").check()
-    page.get_by_role("button", name="Submit").click()
-    expect(dock(page).get_by_role("heading")).to_have_text("How large?")
-    page.evaluate("""() => { window.shown = []; document.addEventListener('controlui:dock', () =>
-        window.shown.push(document.getElementById('dock-question')?.textContent)) }""")
-    for route, response in held:
-        route.fulfill(response=response)
-    agent.say("meanwhile")
-    expect(page.locator("#timeline")).to_contain_text("meanwhile")
-    agent.ask(question("more", "Anything more?"))
-    expect(dock(page).get_by_text("Request 1 of 2")).to_be_visible()
-    assert set(page.evaluate("window.shown")) == {"How large?"}
-    expect(page.locator("#timeline .summary").first).to_contain_text("Staging")
+    answer = held[0].fetch()  # drawn for the open question
+    page.get_by_role("button", name="Collapse question").click()
+    expect(page.get_by_role("button", name="Expand question")).to_be_visible()
+    page.evaluate("""() => {
+        window.shown = [];
+        const dock = document.getElementById('dock');
+        document.addEventListener('controlui:dock', () => window.shown.push(dock.dataset.folded));
+    }""")
+    held[0].fulfill(response=answer)
+    agent.withdraw(agent.asked[1])
+    expect(page.locator("#dock")).to_have_attribute("data-requests", "1")
+    assert set(page.evaluate("window.shown")) == {"1"}
+    expect(page.get_by_role("button", name="Expand question")).to_be_visible()
 
 
 def test_without_a_socket_polling_carries_everything(ana: BrowserContext, agent: Agent) -> None:
@@ -178,15 +174,7 @@ def test_a_lost_line_is_named_after_five_seconds_and_offline_at_once(ana: Browse
 def test_a_page_from_the_back_forward_cache_shows_nothing_until_the_server_has_spoken(page: Page, agent: Agent) -> None:
     agent.ask()
     expect(dock(page)).to_be_visible()
-    held: list[Route] = []
-
-    def hold_first(route: Route) -> None:
-        if held:
-            route.continue_()
-        else:
-            held.append(route)
-
-    page.route("**/live?*", hold_first)
+    held = hold_first(page, "**/live?*")
     page.evaluate("dispatchEvent(new PageTransitionEvent('pagehide', {persisted: true}))")
     expect(page.locator("#main")).to_be_hidden()
     page.evaluate("dispatchEvent(new PageTransitionEvent('pageshow', {persisted: true}))")
