@@ -61,9 +61,10 @@ def test_leaving_at_once_still_saves(page: Page, ana: BrowserContext, agent: Age
 
 def test_hiding_the_page_saves_at_once(page: Page, agent: Agent) -> None:
     agent.ask()
-    message(page)
+    expect(other(page)).to_be_visible()
+    page.evaluate("window.setTimeout = () => 0")  # no pause in typing ever ends
     other(page).fill("switching away")
-    with page.expect_response(is_draft, timeout=350):
+    with page.expect_response(is_draft):
         page.evaluate("""() => { Object.defineProperty(document, 'hidden', {value: true, configurable: true});
                                  document.dispatchEvent(new Event('visibilitychange')) }""")
 
