@@ -268,3 +268,18 @@ def test_every_control_is_large_enough_to_touch(person: Callable[..., BrowserCon
           .map(({name, box}) => `${name}: ${box.width}x${box.height}`)"""
     )
     assert small == []
+
+
+def test_a_second_press_of_skip_is_not_meant_for_the_next_request(page: Page, agent: Agent) -> None:
+    agent.ask(question("one", "First question?"))
+    second = agent.ask(question("two", "Second question?"))
+    expect(dock(page)).to_contain_text("Request 1 of 2")
+    box = page.get_by_role("button", name="Skip", exact=True).bounding_box()
+    assert box is not None
+    # The page's clock stands still, so that the second press comes at once however slow the machine is.
+    page.evaluate("() => { const now = performance.now(); performance.now = () => now; }")
+    page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    expect(dock(page)).to_contain_text("Second question?")
+    page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    expect(page.locator("#status")).to_contain_text("just")
+    assert agent.record(second["id"])["status"] == "pending"

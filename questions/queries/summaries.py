@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
@@ -122,8 +122,17 @@ def summary(prompt: Prompt, user: User | None, draft: Draft | None, at: dt.datet
             SummaryQuestion(question.text, question.full_header, answers.get(question.key, []))
             for question in prompt.questions.all()
         ],
-        leftover=leftover(prompt, draft) if status != Status.PENDING and not mine else [],
+        leftover=unsent(leftover(prompt, draft), answers if mine else {}) if status != Status.PENDING else [],
     )
+
+
+def unsent(kept: list[SummaryQuestion], answers: dict[str, list[str]]) -> list[SummaryQuestion]:
+    """What of a draft did not go out: with a person's own answer, the text typed beside the option they sent."""
+    if not answers:
+        return kept
+    sent = {value for values in answers.values() for value in values}
+    rest = [replace(item, values=[value for value in item.values if value.strip() not in sent]) for item in kept]
+    return [item for item in rest if item.values]
 
 
 def leftover(prompt: Prompt, draft: Draft | None) -> list[SummaryQuestion]:

@@ -144,6 +144,18 @@ def test_what_was_typed_for_nothing_stays_readable_for_who_typed_it(ask: Asks, a
     assert summary_of(prompt, ben).leftover == []
 
 
+def test_text_typed_beside_the_option_that_was_sent_stays_too(ask: Asks, ana: User) -> None:
+    prompt = ask()
+    values = {"deploy_target": {"chosen": ["o2"], "text": "mine"}}
+    save_draft(prompt=prompt, user=ana, values=values, tab="t", tab_seq=1, revision=0)
+    answer_prompt(prompt=prompt, user=ana, answers={"deploy_target": ["Production"]}, surface="web")
+    assert summary_of(prompt, ana).leftover_text == "mine"
+    other = ask()
+    save_draft(prompt=other, user=ana, values=values, tab="t", tab_seq=1, revision=0)
+    answer_prompt(prompt=other, user=ana, answers={"deploy_target": ["mine"]}, surface="web")
+    assert summary_of(other, ana).leftover_text == "Production"
+
+
 def test_agents_are_told_no_answer_and_people_the_end(ask: Asks, ana: User, agent: Agent) -> None:
     skipped, pending = ask(), ask()
     skip_prompt(prompt=skipped, user=ana, surface="web")

@@ -18,7 +18,7 @@
     return [tagName, name, value, href, ariaLabel, prompt, step, text].join('\n');
   };
 
-  ui.guard = (element) => element && guarded.set(element, performance.now());
+  ui.guard = (element, longer = 0) => element && guarded.set(element, performance.now() + longer);
   const isGuarded = (element) => performance.now() - (guarded.get(element) ?? -HALT) < HALT;
 
   on('pointermove pointerdown', (event) => {
@@ -31,11 +31,19 @@
   });
 
   on('htmx:before:swap', ({ detail: { ctx } }) => {
-    if (!ctx.live) return guarded.clear();
+    if (!ctx.live) {
+      ctx.left = /submit|skip/.test(ctx.request?.submitter?.value) ? id('dock')?.dataset.prompt : '';
+      return guarded.clear();
+    }
     const focused = control(document.activeElement);
     ctx.before = { focused, meaning: meaning(focused), under: meaning(under()) };
   });
   on('htmx:after:swap', ({ detail: { ctx } }) => {
+    const next = id('dock')?.dataset.prompt;
+    if (ctx.left && next && next !== ctx.left) {
+      // The next request stands where the last one was: a second press of Skip or Submit is not meant for it.
+      for (const element of [under(), control(document.activeElement)]) ui.guard(element, HALT);
+    }
     if (!ctx.before) return;
     const now = under();
     if (now && meaning(now) !== ctx.before.under) ui.guard(now);

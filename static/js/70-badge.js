@@ -5,6 +5,8 @@
     const { waiting } = id('live').dataset;
     const icon = id('favicon').dataset;
     document.title = (+waiting ? `(${waiting}) ` : '') + document.title.replace(/^\(\d+\) /, '');
+    id('menu-badge').textContent = waiting;
+    id('menu-badge').hidden = !+waiting;
     id('favicon').href = +waiting ? icon.badge : icon.plain;
   });
 }

@@ -1,4 +1,4 @@
-"""The start: the newest conversation, or an empty page."""
+"""The start: the newest conversation in which something waits, else the newest, or an empty page."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from questions.queries import waiting_total
 
 @personal("GET", "HEAD")
 def home(request: PersonRequest) -> HttpResponse:
-    """Leads to the newest conversation of this person."""
+    """Leads to where this person is needed, or was last."""
     actor = Actor(user=request.user)
     items = list_items(actor)
     if items:
-        return redirect(items[0].url)
+        return redirect(next((item for item in items if item.waiting), items[0]).url)
     return render(request, "pages/home.html", {"items": items, "waiting": waiting_total(actor)})
