@@ -23,7 +23,8 @@ def typed(text: str) -> str:
 
 def number(text: str) -> int:
     """A count made by scripts; nonsense is 0."""
-    return int(text) if text.isascii() and text.isdigit() and int(text) < BIGGEST else 0
+    # Length first: Python refuses to read a number of thousands of digits, with an error of its own.
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 17 and int(text) < BIGGEST else 0
 
 
 @dataclass(frozen=True, slots=True)
