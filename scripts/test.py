@@ -22,6 +22,19 @@ def run(name: str, *command: str, **env: str) -> None:
         sys.exit(f"FAILED: {name} (exit code {done.returncode})")
 
 
+def run_tests(name: str, *command: str, **env: str) -> None:
+    """A step of tests. What fails is run once more, alone and said loudly: a noisy machine may be late once, a
+    fault fails twice. Exits with pytest's code when it does."""
+    say(name)
+    environment = {**os.environ, **env}
+    first = subprocess.run(command, cwd=ROOT, env=environment, check=False)
+    if first.returncode == 1:
+        say(f"{name}: THESE FAILED ONCE, and are run again alone")
+        run(f"{name}, those that failed", *command, "--last-failed", "--last-failed-no-failures", "none", **env)
+    elif first.returncode != 0:
+        sys.exit(f"FAILED: {name} (exit code {first.returncode})")
+
+
 def missing(what: str, leaves: str) -> None:
     """Says loudly what is not tested without it; under CI that is a failure."""
     say(f"NOT TESTED without {what}: {leaves}")
@@ -45,12 +58,12 @@ def tests(data: str, extra: list[str]) -> None:
     pytest = (sys.executable, "-m", "pytest", "-q", *extra)
     coverage = ("--cov", "--cov-report=", f"--cov-config={ROOT / 'pyproject.toml'}")
     apps = ("controlui", "outbox", "questions")
-    run("tests on SQLite", *pytest, *coverage, *apps, "-m", "not postgres and not redis")
+    run_tests("tests on SQLite", *pytest, *coverage, *apps, "-m", "not postgres and not redis")
     with postgres() as database, redis() as layer:
         if database is None or layer is None:
             missing("PostgreSQL and Redis", "races, fan-out, several processes")
         else:
-            run(
+            run_tests(
                 "tests on PostgreSQL and Redis",
                 *pytest, *coverage, "--cov-append", *apps, "-m", "not processes or postgres",
                 DATABASE_URL=database, REDIS_URL=layer, TEST_DATABASE_URL=database, TEST_REDIS_URL=layer,
@@ -59,7 +72,7 @@ def tests(data: str, extra: list[str]) -> None:
     if chromium() is None:
         missing("Chromium", "everything that people see")
     else:
-        run("tests in a real browser", *pytest, "e2e", CONTROLUI_DATA=data)
+        run_tests("tests in a real browser", *pytest, "e2e", CONTROLUI_DATA=data)
 
 
 def main() -> None:
