@@ -142,7 +142,10 @@ def leftover(prompt: Prompt, draft: Draft | None) -> list[SummaryQuestion]:
     kept = []
     for question, state in zip(prompt.questions.all(), question_states(prompt, draft, {}), strict=True):
         chosen = [option.label for option in state.options if option.chosen]
-        values = [*chosen, state.other_text] if state.other_text.strip() else chosen
+        # What another tab typed at the same time was kept beside it, and is no less the person's.
+        others = [other["values"].get(question.key, {}).get("text", "") for other in draft.alternates]
+        texts = [text for text in dict.fromkeys([state.other_text, *others]) if text.strip()]
+        values = [*chosen, *texts]
         if values:
             kept.append(SummaryQuestion(question.text, question.full_header, values))
     return kept

@@ -156,6 +156,15 @@ def test_text_typed_beside_the_option_that_was_sent_stays_too(ask: Asks, ana: Us
     assert summary_of(other, ana).leftover_text == "Production"
 
 
+def test_what_two_tabs_typed_at_once_stays_from_both(ask: Asks, ana: User, agent: Agent) -> None:
+    prompt = ask()
+    for tab in ("one", "two"):
+        values = {"deploy_target": {"chosen": [], "text": f"typed in {tab}"}}
+        save_draft(prompt=prompt, user=ana, values=values, tab=tab, tab_seq=1, revision=0)
+    withdraw_prompt(prompt=prompt, agent=agent, surface="api")
+    assert summary_of(prompt, ana).leftover_text == "typed in one\ntyped in two"
+
+
 def test_agents_are_told_no_answer_and_people_the_end(ask: Asks, ana: User, agent: Agent) -> None:
     skipped, pending = ask(), ask()
     skip_prompt(prompt=skipped, user=ana, surface="web")
