@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from controlui.errors import Conflict, Forbidden, InvalidInput, NotFound
+from controlui.errors import Conflict, InvalidInput, NotFound
 
 
 class RunEnded(Conflict):
@@ -33,13 +33,9 @@ class KeyReused(Conflict):
     message = "This Idempotency-Key was used before with another body. Use a new key for a new request."
 
 
-class NotYours(Forbidden):
-    """A run's trigger or target belongs to another conversation or agent."""
-
-
 def invalid(path: str, rule: str, message: str, **more: object) -> InvalidInput:
     """One fault of an input that only the database could show."""
     return InvalidInput(details=[{"path": path, "rule": rule, "message": message, **more}])
 
 
-__all__ = ["KeyReused", "NotFound", "NotYours", "RunAlreadyEnded", "RunEnded", "RunIdInUse", "invalid"]
+__all__ = ["KeyReused", "NotFound", "RunAlreadyEnded", "RunEnded", "RunIdInUse", "invalid"]
