@@ -17,9 +17,10 @@ django.setup(set_prefix=False)
 
 from channels.auth import AuthMiddlewareStack  # noqa: E402  (models load after Django is set up)
 from channels.routing import ProtocolTypeRouter, URLRouter  # noqa: E402
+from channels.security.websocket import WebsocketDenier  # noqa: E402
 from django.conf import settings  # noqa: E402
 from django.template.loader import get_template  # noqa: E402
-from django.urls import get_resolver, path  # noqa: E402
+from django.urls import get_resolver, path, re_path  # noqa: E402
 
 from controlui.api.wait import WaitDoor  # noqa: E402
 from controlui.live.consumer import LiveConsumer  # noqa: E402
@@ -42,12 +43,14 @@ class OneHopHandler(ASGIHandler):
         return response
 
 
-application = ProtocolTypeRouter(
-    {
-        "http": WaitDoor(OneHopHandler()),
-        "websocket": SameOriginOnly(AuthMiddlewareStack(URLRouter([path("ws/", LiveConsumer.as_asgi())]))),
-    }
+sockets = URLRouter(
+    [
+        path("ws/", AuthMiddlewareStack(LiveConsumer.as_asgi())),
+        # Anything else is refused like a foreign origin; without it the router raises, which is a 500.
+        re_path("", WebsocketDenier.as_asgi()),
+    ]
 )
+application = ProtocolTypeRouter({"http": WaitDoor(OneHopHandler()), "websocket": SameOriginOnly(sockets)})
 
 
 def warm() -> None:

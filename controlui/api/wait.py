@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import logging
 import random
 import re
 from collections.abc import Awaitable, Callable
@@ -33,6 +34,8 @@ from questions.access import get_prompt_for
 from questions.models import Prompt
 from questions.transitions import expire_due_prompts
 
+log = logging.getLogger(__name__)
+
 P = ParamSpec("P")
 R = TypeVar("R")
 Scope = dict[str, Any]
@@ -46,6 +49,8 @@ MAX_SECONDS = 120
 DEFAULT_SECONDS = 60
 # A message may be lost (a process died between commit and publish), so a waiter looks again now and then.
 RECHECK_SECONDS = 20.0
+# While no message can come, because the channel layer is away; joining it is given up after a while.
+DEAF_RECHECK_SECONDS, JOIN_SECONDS = 2.0, 5.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +76,7 @@ class WaitDoor:
         waiting = WAIT_PATH.fullmatch(path) if scope.get("method") == "GET" else None
         if waiting is not None:
             await self.wait(scope, receive, send, waiting["id"])
-        elif scope.get("method") == "POST" and ASK_PATH.fullmatch(path) and b"wait=" in scope["query_string"]:
+        elif scope.get("method") == "POST" and ASK_PATH.fullmatch(path) and "wait" in query_of(scope):
             await self.ask(scope, receive, send)
         else:
             await self.inner(scope, receive, send)
@@ -148,36 +153,74 @@ async def hold(token: str, prompt_id: str, seconds: float, receive: Receive, cal
         return seen
     loop = asyncio.get_running_loop()
     end = loop.time() + seconds
-    layer = get_channel_layer()
-    channel = await layer.new_channel("specific.wait")
-    group = prompt_group(seen.uid)
-    await layer.group_add(group, channel)
+    news = News(prompt_group(seen.uid))
+    await news.join()
     gone, stop = asyncio.ensure_future(hung_up(receive)), loop.create_future()
     _held.add(stop)
     try:
         # Again after joining: the end may have come between the first look and the subscription.
         closes_in = await still_pending(seen.uid)
         while closes_in is not None and (left := end - loop.time()) > 0 and not (gone.done() or stop.done()):
-            await first_of(layer, channel, {gone, stop}, nap(closes_in, left))
+            await first_of(news, {gone, stop}, nap(closes_in, left, news.recheck_seconds))
             closes_in = await still_pending(seen.uid)
         # The whole record, rights included, is read once more before anything is handed out.
         return None if gone.done() else await look(token, prompt_id)
     finally:
         _held.discard(stop)
         gone.cancel()
-        with contextlib.suppress(Exception):
-            await layer.group_discard(group, channel)
+        await news.leave()
 
 
-def nap(closes_in: float, left: float) -> float:
+class News:
+    """The messages to a prompt's group, as far as the channel layer brings them: a wait without them (Redis is
+    away) only looks again more often, since the row is the truth and the message a hint."""
+
+    def __init__(self, group: str) -> None:
+        self.group, self.channel, self.layer = group, "", get_channel_layer()
+
+    @property
+    def recheck_seconds(self) -> float:
+        """How long to trust that a message would have come."""
+        return RECHECK_SECONDS if self.channel else DEAF_RECHECK_SECONDS
+
+    async def join(self) -> None:
+        """Subscribes; without a layer to subscribe at, that is logged and the wait goes on deaf."""
+        try:
+            async with asyncio.timeout(JOIN_SECONDS):
+                channel = await self.layer.new_channel("specific.wait")
+                await self.layer.group_add(self.group, channel)
+        except Exception as error:
+            log.warning("wait_is_deaf", extra={"error": type(error).__name__})
+        else:
+            self.channel = channel
+
+    async def next(self) -> None:
+        """Returns when a message comes; never, when none can."""
+        if self.channel:
+            try:
+                await self.layer.receive(self.channel)
+            except Exception as error:
+                log.warning("wait_is_deaf", extra={"error": type(error).__name__})
+                self.channel = ""
+            return
+        await asyncio.get_running_loop().create_future()
+
+    async def leave(self) -> None:
+        """Unsubscribes; trouble with that harms nobody."""
+        if self.channel:
+            with contextlib.suppress(Exception):
+                await self.layer.group_discard(self.group, self.channel)
+
+
+def nap(closes_in: float, left: float, recheck: float) -> float:
     """Seconds until the next look when no message comes: the prompt's deadline, the wait's end, or a re-check."""
-    recheck = RECHECK_SECONDS * random.uniform(0.75, 1.25)  # noqa: S311  (spreads load, guards nothing)
+    recheck *= random.uniform(0.75, 1.25)  # noqa: S311  (spreads load, guards nothing)
     return max(0.0, min(left, closes_in + 0.01, recheck))
 
 
-async def first_of(layer: Any, channel: str, others: set[asyncio.Future[None]], seconds: float) -> None:
+async def first_of(news: News, others: set[asyncio.Future[None]], seconds: float) -> None:
     """Returns when a message comes, one of the others is done (hung up, stopping), or the time is over."""
-    message = asyncio.ensure_future(layer.receive(channel))
+    message = asyncio.ensure_future(news.next())
     try:
         await asyncio.wait({message, *others}, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
     finally:
@@ -268,9 +311,14 @@ def bearer(scope: Scope) -> str:
     return ""
 
 
+def query_of(scope: Scope) -> dict[str, list[str]]:
+    """The parameters of a request's query."""
+    return parse_qs(scope["query_string"].decode("latin-1"), keep_blank_values=True)
+
+
 def read_seconds(scope: Scope, name: str) -> float | None:
     """The seconds asked for in the query, at most MAX_SECONDS; None when they are no number."""
-    text = parse_qs(scope["query_string"].decode("latin-1"), keep_blank_values=True).get(name, [""])[-1]
+    text = query_of(scope).get(name, [""])[-1]
     if not text:
         return DEFAULT_SECONDS
     try:

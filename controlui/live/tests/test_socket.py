@@ -42,12 +42,14 @@ def ticket_of(user: User, conversation: Conversation, language: str = "en") -> s
     return ticket_for(user, visible_streams(Actor(user=user), conversation), language)
 
 
-def socket(ticket: str, cookie: str = "", origin: str = "http://testserver") -> WebsocketCommunicator:
+def socket(
+    ticket: str, cookie: str = "", origin: str = "http://testserver", path: str = "/ws/"
+) -> WebsocketCommunicator:
     """A browser's socket, not connected yet."""
     headers = [(b"host", b"testserver"), (b"cookie", f"{django_settings.SESSION_COOKIE_NAME}={cookie}".encode())]
     if origin:
         headers.append((b"origin", origin.encode()))
-    return WebsocketCommunicator(application, f"/ws/?t={ticket}", headers=headers)
+    return WebsocketCommunicator(application, f"{path}?t={ticket}", headers=headers)
 
 
 @asynccontextmanager
@@ -233,3 +235,10 @@ async def test_what_the_browser_sends_is_ignored(conversation: Conversation, ana
         await in_database(say)(agent=agent, session_key="main", text="still here")
         assert json.loads(await anas.receive_from())["type"] == "rows"
         assert await in_database(Stream.objects.count)() == 1
+
+
+@pytest.mark.parametrize("path", ["/", "/ws", "/ws/x", "/ws//", "/elsewhere/%00"])
+async def test_a_socket_elsewhere_is_refused(ana: User, conversation: Conversation, path: str) -> None:
+    ticket = await in_database(ticket_of)(ana, conversation)
+    connected, _code = await socket(ticket, await in_database(cookie_of)(ana), path=path).connect()
+    assert not connected
