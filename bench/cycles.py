@@ -92,8 +92,18 @@ async def run_inside(in_flight: int, seconds: float) -> dict[str, float]:
     """Lanes with an agent, a person and a conversation each."""
     from asgiref.sync import sync_to_async
 
-    lanes = [await sync_to_async(lane_inside)() for _number in range(in_flight)]
-    return await measure(lanes, seconds, os.getpid())
+    from controlui import asgi
+    from controlui.live import publish
+
+    # As in the server: one idle connection keeps SQLite's log open, and sends go by the serving loop.
+    publish.serve_on(asyncio.get_running_loop())
+    kept = await sync_to_async(asgi.keeper)()
+    try:
+        lanes = [await sync_to_async(lane_inside)() for _number in range(in_flight)]
+        return await measure(lanes, seconds, os.getpid())
+    finally:
+        if kept is not None:
+            kept.close()
 
 
 def lane_inside() -> Cycle:
