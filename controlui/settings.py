@@ -160,6 +160,7 @@ AUTH_USER_MODEL = "chat.User"
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.Argon2PasswordHasher"]
 LOGIN_URL = "sign-in"
 LOGIN_REDIRECT_URL = "home"
+SESSION_ENGINE = "controlui.chat.sessions"
 SESSION_COOKIE_AGE = 60 * 60 * 24 * 30
 SESSION_COOKIE_NAME = os.environ.get("SESSION_COOKIE_NAME", "controlui_session")
 CSRF_COOKIE_NAME = os.environ.get("CSRF_COOKIE_NAME", "controlui_csrf")

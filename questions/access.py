@@ -5,6 +5,7 @@ from __future__ import annotations
 from django.db.models import Prefetch, Q, QuerySet
 
 from controlui.chat.access import Actor, conversations_for, sees_prompts_for
+from controlui.chat.ids import can_exist
 from controlui.errors import Conflict, Forbidden, NotFound
 
 from .errors import AgentCannotAnswer
@@ -44,13 +45,36 @@ def audience_rule(actor: Actor) -> Q:
     return own
 
 
+_parts = ("conversation__agent", "run", "message__stream")
+_own = Prepared(
+    lambda agent, uid, chosen: Prompt.objects.select_related(*_parts).filter(
+        Q(uid=uid) | Q(client_id=chosen), agent=agent
+    ),
+    int,
+    str,
+    str,
+)
+_any = Prepared(
+    lambda uid, chosen: Prompt.objects.select_related(*_parts).filter(Q(uid=uid) | Q(client_id=chosen)), str, str
+)
+_questions = Prepared(lambda prompt: Question.objects.filter(prompt=prompt).order_by("index"), int)
+
+
+def keep_questions(prompt: Prompt, questions: list[Question]) -> None:
+    """Keeps rows as the prompt's prefetched questions, so that whoever shows it reads nothing more."""
+    rows = prompt.questions.all()
+    rows._result_cache = questions
+    prompt._prefetched_objects_cache = {"questions": rows}  # type: ignore[attr-defined]
+
+
 def get_prompt_for(actor: Actor, prompt_id: str, *, need: str = "view") -> Prompt:
     """The prompt with this id (its own, or the one its agent chose). `need`: "view", "answer", "withdraw".
 
     Raises NotFound; AgentCannotAnswer for an agent that would answer one it may see; Conflict when a
     person may see two prompts of different agents under the same id (ask by `uid` then).
     """
-    found = list(with_parts(prompts_for(actor)).filter(Q(uid=prompt_id) | Q(client_id=prompt_id))[:3])
+    by_id = Q(uid=prompt_id) | Q(client_id=prompt_id)
+    found = _own(actor.agent.pk, prompt_id, prompt_id) if actor.agent is not None else _any(prompt_id, prompt_id)
     visible = [prompt for prompt in found if sees(actor, prompt)]
     if not visible:
         raise NotFound("There is no question with this id, or it is not for you.")
@@ -63,9 +87,13 @@ def get_prompt_for(actor: Actor, prompt_id: str, *, need: str = "view") -> Promp
     exact = [prompt for prompt in visible if prompt.uid == prompt_id]
     if len(visible) > 1 and not exact:
         raise Conflict("Several agents used this id. Use the question's own id.", code="ambiguous_id")
-    return (exact or visible)[0]
+    prompt = (exact or visible)[0]
+    keep_questions(prompt, _questions(prompt.pk))
+    return prompt
 
 
 def sees(actor: Actor, prompt: Prompt) -> bool:
-    """Whether the actor may see this very prompt."""
+    """Whether the actor may see this very prompt: the rule of `prompts_for` for a row already read."""
+    if not takes_part(actor, prompt.conversation):
+        return False
     return sees_prompts_for(actor, prompt.conversation, prompt.message.stream.audience_id)

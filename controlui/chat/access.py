@@ -8,17 +8,26 @@ from __future__ import annotations
 import datetime as dt
 from dataclasses import dataclass
 
+from django.contrib.auth.models import Group
 from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from controlui.errors import Forbidden, NotFound
 from controlui.live import groups, tickets
 
-from .ids import digest
+from .ids import can_exist, digest
 from .models import Agent, Conversation, Membership, Stream, Token, User
+from .prepared import Prepared
 
 ADMINS, OPERATORS, GUESTS = "admins", "operators", "guests"
 TOUCH_EVERY = dt.timedelta(minutes=1)
+
+# Asked by every call of the API and every look of a waiter.
+_tokens = Prepared(
+    lambda value: Token.objects.select_related("agent__owner", "user").filter(digest=value, revoked_at=None), str
+)
+_groups = Prepared(lambda user: Group.objects.filter(user=user), int)
+_members = Prepared(lambda place, user: Membership.objects.filter(conversation=place, user=user), int, int)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +57,7 @@ def group_names(user: User) -> frozenset[str]:
     """The person's groups, read once per user object."""
     cached: frozenset[str] | None = getattr(user, "_group_names", None)
     if cached is None:
-        cached = frozenset(user.groups.values_list("name", flat=True))
+        cached = frozenset(group.name for group in _groups(user.pk))
         user._group_names = cached  # type: ignore[attr-defined]
     return cached
 
@@ -60,7 +69,7 @@ def is_admin(user: User) -> bool:
 
 def actor_of_token(raw: str) -> Actor | None:
     """The actor behind a bearer token; None when unknown, revoked, or of a deactivated person."""
-    token = Token.objects.select_related("agent__owner", "user").filter(digest=digest(raw), revoked_at=None).first()
+    token = next(iter(_tokens(digest(raw))), None)
     if token is None:
         return None
     if token.user is not None and not token.user.is_active:
@@ -87,12 +96,29 @@ def conversations_for(actor: Actor) -> QuerySet[Conversation]:
     return everything.filter(takes_part, sessionless=False)
 
 
+def takes_part(actor: Actor, conversation: Conversation) -> bool:
+    """Whether the actor may open this very conversation: the rule of `conversations_for` for a row already read
+    (its agent too)."""
+    if actor.agent is not None:
+        return conversation.agent_id == actor.agent.pk
+    user = actor.user
+    if user is None or not user.is_active:
+        return False
+    if is_admin(user):
+        return True
+    if conversation.sessionless:
+        return False
+    if conversation.agent.owner_id == user.pk:
+        return True
+    return bool(_members(conversation.pk, user.pk))
+
+
 def get_conversation_for(actor: Actor, uid: str, *, need: str = "read") -> Conversation:
     """The conversation with this uid. `need="write"`: to say something in it.
 
     Raises NotFound when it is unknown or not the actor's, Forbidden when they may only read it.
     """
-    conversation = conversations_for(actor).filter(uid=uid).first()
+    conversation = conversations_for(actor).filter(uid=uid).first() if can_exist(uid) else None
     if conversation is None:
         raise NotFound
     if need == "write":

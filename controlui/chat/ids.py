@@ -11,6 +11,11 @@ def new_uid() -> str:
     return secrets.token_urlsafe(16)
 
 
+def can_exist(uid: str) -> bool:
+    """Whether an id that somebody sent can be one of ours: PostgreSQL fails on a NUL instead of finding nothing."""
+    return "\x00" not in uid
+
+
 def new_token(prefix: str) -> str:
     """A bearer token, `prefix_` and 256 bits: shown once, kept only as a digest."""
     return f"{prefix}_{secrets.token_urlsafe(32)}"

@@ -14,6 +14,7 @@ from django.utils import timezone
 from controlui.errors import NotFound
 
 from .access import Actor, conversations_for, may_speak, visible_streams
+from .ids import can_exist
 from .models import Conversation, Membership, Message, Run, Stream, wire_time
 
 # A fold of work never holds more notes than this: one push redraws one fold.
@@ -87,7 +88,8 @@ def timeline(streams: Sequence[Stream], *, before_uid: str | None = None, limit:
     conversation_id = streams[0].conversation_id
     query = messages_of(streams).filter(conversation=conversation_id)
     if before_uid:
-        before = query.filter(uid=before_uid).values_list("seq", flat=True).first()
+        found = query.filter(uid=before_uid) if can_exist(before_uid) else query.none()
+        before = found.values_list("seq", flat=True).first()
         if before is None:
             raise NotFound
         query = query.filter(seq__lt=before)

@@ -21,6 +21,11 @@ def typed(text: str) -> str:
     return text.replace("\r\n", "\n")
 
 
+def mark(data: QueryDict, name: str, limit: int) -> str:
+    """A field that pages and scripts fill in, never a person. A NUL, which no database of ours stores, is left out."""
+    return data.get(name, "").replace("\x00", "")[:limit]
+
+
 def number(text: str) -> int:
     """A count made by scripts; nonsense is 0."""
     # Length first: Python refuses to read a number of thousands of digits, with an error of its own.
@@ -39,7 +44,7 @@ class TabSave:
     def read(cls, data: QueryDict) -> Self:
         """From a form. Without scripts each drawing of a form counts as a tab of its own."""
         return cls(
-            tab=data.get("tab", "")[:64] or new_uid(),
+            tab=mark(data, "tab", 64) or new_uid(),
             tab_seq=number(data.get("tab_seq", "")),
             revision=number(data.get("revision", "")),
         )
@@ -62,7 +67,7 @@ class DockForm:
             action=data.get("action", "save"),
             view=DockView.from_query(data),
             save=TabSave.read(data),
-            resolution_id=data.get("resolution_id", "")[:128],
+            resolution_id=mark(data, "resolution_id", 128),
             values={name.removeprefix(TEXT): value_of(data, name) for name in data if name.startswith(TEXT)},
         )
 

@@ -12,7 +12,7 @@ from controlui.chat.ids import new_uid
 from controlui.chat.queries import rows_for
 from controlui.chat.transitions import save_composer_draft
 from controlui.errors import InvalidInput, NotFound
-from controlui.pages.forms import TabSave, typed
+from controlui.pages.forms import TabSave, mark, typed
 from controlui.pages.guard import PersonRequest, personal
 from controlui.pages.page import Place, composer_html, full_page, moved, partial, place_of, rows_html
 from outbox.models import Delivery
@@ -34,7 +34,7 @@ def messages(request: PersonRequest, uid: str) -> HttpResponse:
     if leftover := request.POST.get("leftover"):
         send_leftover(place, leftover[:64])
         return sent(place)
-    text, key = typed(request.POST.get("text", "")), request.POST.get("key", "")[:200] or new_uid()
+    text, key = typed(request.POST.get("text", "")), mark(request.POST, "key", 200) or new_uid()
     try:
         delivery, _created = enqueue(conversation=place.conversation, author=request.user, text=text, key=key)
     except InvalidInput as refused:
