@@ -106,6 +106,29 @@ def test_sign_out_ends_the_session(ana: User, conversation: Conversation) -> Non
     assert page.client.get(f"/c/{conversation.uid}/").status_code == 302
 
 
+@pytest.mark.parametrize(
+    ("going", "kept"),
+    [
+        ("/c/\u4f60\u597d/?x=\U0001f600", "/c/%E4%BD%A0%E5%A5%BD/?x=%F0%9F%98%80"),
+        ('/c/a;b"c, d/\r\nX: y', "/c/a;b%22c,%20d/%0D%0AX:%20y"),
+        ("/?" + "\u4f60" * 700, None),
+        ("//elsewhere.example/", "/"),
+    ],
+)
+def test_the_way_back_is_kept_whole_or_not_at_all(ana: User, going: str, kept: str | None) -> None:
+    page = Browser()
+    response = page.client.get("/sign-in/", {"next": going})
+    assert response.status_code == 200
+    cookie = response.cookies.get("controlui_next")
+    assert (cookie and cookie.value) == kept
+    str(response.cookies).encode("ascii")
+    page.open(f"/sign-in/{create_sign_in_link(user=ana)}/")
+    response = page.client.post(page.address, page.filled(""))
+    assert response["Location"] == (kept or "/")
+    response = page.client.post("/language/", {"next": going, "language": "en"}, headers={"X-CSRFToken": "x"})
+    assert response["Location"].isascii()
+
+
 def test_sign_out_closes_the_persons_sockets(ana: User, conversation: Conversation, settings: Settings) -> None:
     settings.CHANNEL_LAYERS = {"default": {"BACKEND": "channels.layers.InMemoryChannelLayer"}}
     layer = get_channel_layer()

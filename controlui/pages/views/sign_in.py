@@ -8,6 +8,7 @@ from django.contrib.auth import login, logout
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.urls import reverse
+from django.utils.encoding import iri_to_uri
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
@@ -21,13 +22,16 @@ from controlui.pages import guard
 
 SEE_OTHER = 303
 NEXT_COOKIE = "controlui_next"
+# A longer address, cut, would be another one: then the start page it is.
+NEXT_MAX = 2000
 BACKEND = "django.contrib.auth.backends.ModelBackend"
 
 
 def own_path(address: str) -> str:
-    """The address if it is a path of this site, else the start page: never a way out to another."""
+    """The address if it is a path of this site, else the start page: never a way out to another. In ASCII, since
+    cookies and headers carry nothing else."""
     inside = address.startswith("/") and url_has_allowed_host_and_scheme(address, allowed_hosts=None)
-    return address if inside else reverse("home")
+    return iri_to_uri(address) if inside else reverse("home")
 
 
 @never_cache
@@ -37,9 +41,10 @@ def sign_in(request: HttpRequest) -> HttpResponse:
     if request.user.is_authenticated:
         return HttpResponseRedirect(own_path(request.GET.get("next", "")))
     response = render(request, "pages/sign_in.html", {"signed_out": "signed-out" in request.GET})
-    if going := request.GET.get("next"):
+    going = own_path(request.GET.get("next", ""))
+    if "next" in request.GET and len(going) <= NEXT_MAX:
         response.set_cookie(
-            NEXT_COOKIE, own_path(going)[:1000], max_age=3600, path=reverse("sign-in"), httponly=True, samesite="Lax",
+            NEXT_COOKIE, going, max_age=3600, path=reverse("sign-in"), httponly=True, samesite="Lax",
             secure=request.is_secure(),
         )  # fmt: skip
     return response
