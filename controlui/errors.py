@@ -6,6 +6,7 @@ ControlUIError
 ├── Forbidden               403  known to exist, never allowed (an agent that answers)
 ├── Conflict                409  the state of things speaks against it
 │   └── (questions.errors.AlreadyResolved)
+├── (controlui.pages.errors)  400, 413  what Django refuses before a view of ours sees it
 ├── TooMany                 429  a limit, with Retry-After
 └── Unavailable             503  the database is locked or gone; nothing was done
 """

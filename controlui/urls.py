@@ -8,6 +8,7 @@ urlpatterns = [
     path("", include("controlui.pages.urls")),
 ]
 
+handler400 = "controlui.pages.views.errors.bad_request"
 handler404 = "controlui.pages.views.errors.not_found"
 handler403 = "controlui.pages.views.errors.forbidden"
 handler500 = "controlui.pages.views.errors.server_error"

@@ -5,13 +5,14 @@ Nothing typed is ever lost on the way (bugs case 72): a form that cannot be take
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from functools import wraps
 from typing import Any, Concatenate, ParamSpec
 from urllib.parse import urlencode
 
 from django.contrib.auth.models import AnonymousUser
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, JsonResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, JsonResponse, QueryDict
 from django.middleware.csrf import get_token
 from django.shortcuts import render
 from django.urls import reverse
@@ -26,6 +27,8 @@ from controlui.errors import ControlUIError, Unavailable, is_database_trouble
 from .forms import TEXT, typed
 
 P = ParamSpec("P")
+# What a form's address has beyond its conversation's page.
+FORM_OF_A_PLACE = re.compile(r"(?<=/)(dock|draft|messages|composer-draft)$")
 # Sentences of errors that a person may read; `refused` and the sign-in pages translate them.
 READ_BY_PEOPLE = (
     gettext_noop("There is no such thing here, or it is not for you."),
@@ -65,18 +68,32 @@ def personal(*methods: str, fragment: bool = False) -> Callable[[View[P]], Calla
         @require_http_methods(list(methods))
         @wraps(view)
         def guarded(request: Any, *args: P.args, **kwargs: P.kwargs) -> HttpResponse:
-            if not request.user.is_authenticated and request.method != "POST" and not fragment:
-                response: HttpResponse = HttpResponseRedirect(sign_in_address(request.get_full_path()))
-            elif not request.user.is_authenticated or drawn_for_another(request):
-                response = session_changed(request)
-            else:
-                response = answered(request, lambda: view(request, *args, **kwargs))
+            # Who is signed in is asked of the database, which may be what is in trouble.
+            response = answered(request, lambda: admitted(request, *args, **kwargs))
             response["Cache-Control"] = "no-store, private"
             return response
+
+        def admitted(request: Any, *args: P.args, **kwargs: P.kwargs) -> HttpResponse:
+            signed_in = request.user.is_authenticated
+            if not signed_in and request.method != "POST" and not fragment:
+                return HttpResponseRedirect(sign_in_address(request.get_full_path()))
+            if not signed_in or drawn_for_another(request):
+                return session_changed(request)
+            return view(request, *args, **kwargs)
 
         return guarded
 
     return guard
+
+
+def honest(view: Callable[Concatenate[Any, P], HttpResponse]) -> Callable[..., HttpResponse]:
+    """Guards a view that anybody may call: trouble with the database is a page that says so."""
+
+    @wraps(view)
+    def guarded(request: Any, *args: P.args, **kwargs: P.kwargs) -> HttpResponse:
+        return answered(request, lambda: view(request, *args, **kwargs))
+
+    return guarded
 
 
 def answered(request: AnyRequest, call: Callable[[], HttpResponse]) -> HttpResponse:
@@ -86,10 +103,10 @@ def answered(request: AnyRequest, call: Callable[[], HttpResponse]) -> HttpRespo
     except ControlUIError as error:
         return refused(request, error)
     except Exception as error:
-        if not is_database_trouble(error) or request.method != "POST":
+        if not is_database_trouble(error):
             raise
         # Nothing was done; what was typed is kept on the page, ready to be sent again (bugs case 105).
-        return refused(request, Unavailable(), resend=True)
+        return refused(request, Unavailable(), resend=request.method == "POST")
 
 
 def drawn_for_another(request: AnyRequest) -> bool:
@@ -133,6 +150,7 @@ def session_changed(request: Any, reason: str = "") -> HttpResponse:
     title = _("Your session changed")
     return kept(
         request,
+        request.POST,
         status=status,
         title=title,
         words=words,
@@ -141,17 +159,22 @@ def session_changed(request: Any, reason: str = "") -> HttpResponse:
     )
 
 
-def refused(request: AnyRequest, error: ControlUIError, *, resend: bool = False) -> HttpResponse:
-    """An error as a page, or in the form that the script that asks can read. What was typed stays readable."""
+def refused(
+    request: AnyRequest, error: ControlUIError, *, resend: bool = False, data: QueryDict | None = None
+) -> HttpResponse:
+    """An error as a page, or in the form that the script that asks can read. What was typed stays readable.
+
+    `data`: the form, where Django did not read it. Nothing here asks the database, which may be what is in trouble.
+    """
+    data = request.POST if data is None else data
     if wants_json(request):
         response: HttpResponse = JsonResponse(error.body(), status=error.status)
-    elif request.htmx:
+    elif request.headers.get("HX-Request"):
         response = HttpResponse(_(error.message), status=error.status, content_type="text/plain; charset=utf-8")
         response["HX-Reswap"] = "none"
-    elif request.method == "POST" and typed_texts(request):
-        response = kept(
-            request, status=error.status, title=_("This was not sent"), words=_(error.message), resend=resend
-        )
+    elif request.method == "POST" and typed_texts(data):
+        title, words = _("This was not sent"), _(error.message)
+        response = kept(request, data, status=error.status, title=title, words=words, resend=resend)
     else:
         template = {403: "403.html", 404: "404.html"}.get(error.status, "pages/refused.html")
         response = render(request, template, {"words": _(error.message)}, status=error.status)
@@ -160,27 +183,31 @@ def refused(request: AnyRequest, error: ControlUIError, *, resend: bool = False)
     return response
 
 
-def typed_texts(request: AnyRequest) -> list[str]:
+def typed_texts(data: QueryDict) -> list[str]:
     """Everything in a form that a person has typed."""
-    names = [name for name in request.POST if name == "text" or name.startswith(TEXT)]
-    return [text for name in names for text in map(typed, request.POST.getlist(name)) if text.strip()]
+    names = [name for name in data if name == "text" or name.startswith(TEXT)]
+    return [text for name in names for text in map(typed, data.getlist(name)) if text.strip()]
 
 
 def kept(
-    request: AnyRequest, *, status: int, title: str, words: str, resend: bool = False, sign_in: bool = False
+    request: AnyRequest,
+    data: QueryDict,
+    *,
+    status: int,
+    title: str,
+    words: str,
+    resend: bool = False,
+    sign_in: bool = False,
 ) -> HttpResponse:
     """A page that shows what was typed, and sends the form again as it was."""
-    back_to = request.path.removesuffix("dock").removesuffix("messages")
+    back_to = FORM_OF_A_PLACE.sub("", request.path)
     context = {
         "title": title,
         "words": words,
-        "texts": typed_texts(request),
+        "texts": typed_texts(data),
         "resend": resend,
         "fields": [
-            (name, typed(value))
-            for name, values in request.POST.lists()
-            for value in values
-            if name != "csrfmiddlewaretoken"
+            (name, typed(value)) for name, values in data.lists() for value in values if name != "csrfmiddlewaretoken"
         ],
         "back_to": back_to,
         "sign_in": sign_in_address(back_to) if sign_in else "",

@@ -36,6 +36,7 @@ def own_path(address: str) -> str:
 
 @never_cache
 @require_safe
+@guard.honest
 def sign_in(request: HttpRequest) -> HttpResponse:
     """Says how to sign in, and remembers where the person was going."""
     if request.user.is_authenticated:
@@ -52,6 +53,7 @@ def sign_in(request: HttpRequest) -> HttpResponse:
 
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
+@guard.honest
 def link(request: HttpRequest, token: str) -> HttpResponse:
     """A sign-in link. Looking at it spends nothing: previews and HEAD only see a button (design section 7)."""
     try:
@@ -80,6 +82,7 @@ def check_link(token: str) -> None:
 
 @never_cache
 @require_POST
+@guard.honest
 def sign_out(request: HttpRequest) -> HttpResponse:
     """Ends the session and closes the person's sockets; other tabs learn of it at once."""
     user_id = request.user.pk
@@ -89,6 +92,7 @@ def sign_out(request: HttpRequest) -> HttpResponse:
     return HttpResponseRedirect(f"{reverse('sign-in')}?signed-out", status=SEE_OTHER)
 
 
+@guard.honest
 def session_changed(request: Any, reason: str = "") -> HttpResponse:
     """Django's CSRF failure view. A form about signing in or language carries nothing: it is drawn anew."""
     if request.path.startswith(reverse("sign-in")):
