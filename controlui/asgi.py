@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import sqlite3
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import django
-from asgiref.sync import sync_to_async
-from django.core.handlers.asgi import ASGIHandler
-from django.http import HttpRequest
-from django.http.response import HttpResponseBase
+from django.core import signals
+from django.core.exceptions import RequestAborted
+from django.core.handlers.asgi import ASGIHandler, get_script_prefix
+from django.http import FileResponse
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "controlui.settings")
 django.setup(set_prefix=False)
@@ -20,7 +22,7 @@ from channels.routing import ProtocolTypeRouter, URLRouter  # noqa: E402
 from channels.security.websocket import WebsocketDenier  # noqa: E402
 from django.conf import settings  # noqa: E402
 from django.template.loader import get_template  # noqa: E402
-from django.urls import get_resolver, path, re_path  # noqa: E402
+from django.urls import get_resolver, path, re_path, set_script_prefix  # noqa: E402
 
 from controlui.api.wait import WaitDoor  # noqa: E402
 from controlui.live.consumer import LiveConsumer  # noqa: E402
@@ -28,18 +30,48 @@ from controlui.live.origin import SameOriginOnly  # noqa: E402
 
 
 class OneHopHandler(ASGIHandler):
-    """Django's handler with its middleware and views, all synchronous here, in one hop to a thread.
+    """Django's handler with its middleware and views, all synchronous here, in one hop to a thread that stays.
 
-    Django would hop for each change between the kinds, which took more time than most views (bench/README.md).
+    Django would hop for each change between the kinds, and make a thread (and with it a connection to the database)
+    for every request; both took more time than most views (bench/README.md). As under WSGI, a request's signals,
+    its response's content and its end all belong to that one thread.
     """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.threads = ThreadPoolExecutor(settings.WEB_THREADS, thread_name_prefix="web")
 
     def load_middleware(self, is_async: bool = False) -> None:
         """Loads the chain as synchronous callables."""
         super().load_middleware(is_async=False)
 
-    async def get_response_async(self, request: HttpRequest) -> HttpResponseBase:
-        """Runs the whole chain in the request's own thread."""
-        response: HttpResponseBase = await sync_to_async(self.get_response, thread_sensitive=True)(request)
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        """One request. The body is read here, so a slow sender holds no thread."""
+        try:
+            body_file = await self.read_body(receive)
+        except RequestAborted:
+            return
+        loop = asyncio.get_running_loop()
+        try:
+            response = await loop.run_in_executor(self.threads, self.respond, scope, body_file)
+            await self.send_response(response, send)
+            if response.streaming:
+                await loop.run_in_executor(self.threads, response.close)
+        finally:
+            body_file.close()
+
+    def respond(self, scope: Any, body_file: Any) -> Any:
+        """The whole chain in one thread. A response with its content in it is closed here, which also gives the
+        connection back: the sending needs neither."""
+        set_script_prefix(get_script_prefix(scope))
+        signals.request_started.send(sender=self.__class__, scope=scope)
+        request, refused = self.create_request(scope, body_file)
+        response: Any = refused if request is None else self.get_response(request)
+        response._handler_class = self.__class__
+        if isinstance(response, FileResponse):
+            response.block_size = self.chunk_size
+        if not response.streaming:
+            response.close()
         return response
 
 

@@ -114,6 +114,8 @@ def database() -> dict[str, Any]:
             "NAME": DATA_DIR / "controlui.sqlite3",
             # A real file for tests too: threads meet in it as requests do in production.
             "TEST": {"NAME": DATA_DIR / "test.sqlite3"},
+            # Kept by each thread: opening the file costs more than most of what is read from it.
+            "CONN_MAX_AGE": None,
             "OPTIONS": {
                 # IMMEDIATE: a transaction that reads before it writes takes its turn at BEGIN,
                 # instead of failing with "locked" in the middle (bugs case 105).
@@ -121,7 +123,7 @@ def database() -> dict[str, Any]:
                 "timeout": 20,
                 "init_command": (
                     f"PRAGMA journal_mode=WAL; PRAGMA synchronous={SQLITE_SYNCHRONOUS};"
-                    "PRAGMA cache_size=-8192; PRAGMA temp_store=MEMORY;"
+                    "PRAGMA cache_size=-4096; PRAGMA temp_store=MEMORY;"
                 ),
             },
         }
@@ -135,6 +137,8 @@ def database() -> dict[str, Any]:
 
 
 DATABASES = {"default": database()}
+# Requests that work at once in one process; more wait for their turn (waits and open pages need none).
+WEB_THREADS = int(os.environ.get("WEB_THREADS", "8"))
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 if REDIS_URL:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from django.db.models import Prefetch, Q, QuerySet
 
-from controlui.chat.access import Actor, conversations_for, sees_prompts_for
+from controlui.chat.access import Actor, conversations_for, sees_prompts_for, takes_part
 from controlui.chat.ids import can_exist
+from controlui.chat.prepared import Prepared
 from controlui.errors import Conflict, Forbidden, NotFound
 
 from .errors import AgentCannotAnswer
@@ -67,13 +68,21 @@ def keep_questions(prompt: Prompt, questions: list[Question]) -> None:
     prompt._prefetched_objects_cache = {"questions": rows}  # type: ignore[attr-defined]
 
 
+def called(actor: Actor, prompt_id: str) -> list[Prompt]:
+    """The prompts of this id, whoever may see them; an agent's own only."""
+    if not can_exist(prompt_id):
+        return []
+    return _any(prompt_id, prompt_id) if actor.agent is None else _own(actor.agent.pk, prompt_id, prompt_id)
+
+
 def get_prompt_for(actor: Actor, prompt_id: str, *, need: str = "view") -> Prompt:
     """The prompt with this id (its own, or the one its agent chose). `need`: "view", "answer", "withdraw".
 
     Raises NotFound; AgentCannotAnswer for an agent that would answer one it may see; Conflict when a
     person may see two prompts of different agents under the same id (ask by `uid` then).
     """
-    by_id = Q(uid=prompt_id) | Q(client_id=prompt_id)
+    if not can_exist(prompt_id):
+        raise NotFound("There is no question with this id, or it is not for you.")
     found = _own(actor.agent.pk, prompt_id, prompt_id) if actor.agent is not None else _any(prompt_id, prompt_id)
     visible = [prompt for prompt in found if sees(actor, prompt)]
     if not visible:

@@ -77,6 +77,8 @@ class Prompt(models.Model):
             models.Index(fields=["conversation", "status", "id"], name="prompt_waiting"),
             # Reader: the agent's list of its own, newest first.
             models.Index(fields=["agent", "-id"], name="prompt_of_agent"),
+            # Reader: a person's call with the id that an agent chose (access.get_prompt_for).
+            models.Index(fields=["client_id"], condition=Q(client_id__isnull=False), name="prompt_client_id"),
             # Reader: the end of a run, for what it still asks.
             models.Index(fields=["run", "status"], condition=Q(run__isnull=False), name="prompt_of_run"),
         ]

@@ -161,7 +161,10 @@ async def hold(token: str, prompt_id: str, seconds: float, receive: Receive, cal
         # Again after joining: the end may have come between the first look and the subscription.
         closes_in = await still_pending(seen.uid)
         while closes_in is not None and (left := end - loop.time()) > 0 and not (gone.done() or stop.done()):
-            await first_of(news, {gone, stop}, nap(closes_in, left, news.recheck_seconds))
+            told = await first_of(news, {gone, stop}, nap(closes_in, left, news.recheck_seconds))
+            # A message most likely is the end: the whole look at once, which is the last one then.
+            if told and not (seen := await look(token, prompt_id)).pending:
+                return seen
             closes_in = await still_pending(seen.uid)
         # The whole record, rights included, is read once more before anything is handed out.
         return None if gone.done() else await look(token, prompt_id)
@@ -218,11 +221,12 @@ def nap(closes_in: float, left: float, recheck: float) -> float:
     return max(0.0, min(left, closes_in + 0.01, recheck))
 
 
-async def first_of(news: News, others: set[asyncio.Future[None]], seconds: float) -> None:
-    """Returns when a message comes, one of the others is done (hung up, stopping), or the time is over."""
+async def first_of(news: News, others: set[asyncio.Future[None]], seconds: float) -> bool:
+    """Waits for a message, one of the others (hung up, stopping), or the end of the time: whether a message came."""
     message = asyncio.ensure_future(news.next())
     try:
         await asyncio.wait({message, *others}, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+        return message.done()
     finally:
         message.cancel()
         with contextlib.suppress(asyncio.CancelledError):

@@ -14,6 +14,7 @@ from controlui.chat.transitions import Change, change, open_conversation, statem
 from controlui.chat.transitions.conversations import clean_key
 from controlui.chat.transitions.runs import find_run
 from questions import events
+from questions.access import keep_questions
 from questions.errors import NotMainSession, PromptAlreadyPending, PromptIdInUse, TooManyPending
 from questions.models import AskKey, Prompt, PromptEvent, Question
 from questions.schema import Ask
@@ -174,7 +175,7 @@ def write(opened: Change, agent: Agent, ask: Ask, run: Run | None, body_digest: 
     ]
     for row in questions:
         statements.insert(row)
-    remember(prompt, questions)
+    keep_questions(prompt, questions)
     events.append(
         opened,
         prompt,
@@ -184,13 +185,6 @@ def write(opened: Change, agent: Agent, ask: Ask, run: Run | None, body_digest: 
         content={"body": body_digest, "text": message.text, "expiresAt": expires_at.isoformat()},
     )
     return prompt
-
-
-def remember(prompt: Prompt, questions: list[Question]) -> None:
-    """Keeps the rows just written as the prompt's prefetched ones: whoever shows it next reads nothing."""
-    rows = prompt.questions.all()
-    rows._result_cache = questions
-    prompt._prefetched_objects_cache = {"questions": rows}  # type: ignore[attr-defined]
 
 
 def audience_of(conversation: Conversation, agent: Agent, run: Run | None) -> User | None:
