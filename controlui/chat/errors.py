@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from controlui.errors import Conflict, InvalidInput, NotFound
+from django.utils.translation import gettext_noop
+
+from controlui.errors import Conflict, ControlUIError, InvalidInput, NotFound
 
 
 class RunEnded(Conflict):
@@ -33,9 +35,19 @@ class KeyReused(Conflict):
     message = "This Idempotency-Key was used before with another body. Use a new key for a new request."
 
 
+class TooManyVersions(ControlUIError):
+    """More tabs hold texts of their own for one draft than are kept beside it; this one stays in its tab."""
+
+    status = 422
+    code = "too_many_versions"
+    message = gettext_noop(
+        "This was edited in too many places at once, and could not be saved. Keep one of the texts first."
+    )
+
+
 def invalid(path: str, rule: str, message: str, **more: object) -> InvalidInput:
     """One fault of an input that only the database could show."""
     return InvalidInput(details=[{"path": path, "rule": rule, "message": message, **more}])
 
 
-__all__ = ["KeyReused", "NotFound", "RunAlreadyEnded", "RunEnded", "RunIdInUse", "invalid"]
+__all__ = ["KeyReused", "NotFound", "RunAlreadyEnded", "RunEnded", "RunIdInUse", "TooManyVersions", "invalid"]

@@ -231,15 +231,16 @@ class Message(models.Model):
 
 
 class ComposerDraft(models.Model):
-    """What a person has typed for a conversation and not sent."""
+    """What a person has typed for a conversation and not sent. Its tabs and alternates: controlui.chat.alternates."""
 
     conversation = models.ForeignKey(Conversation, on_delete=models.CASCADE, related_name="+")
     user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="+")
     text = models.TextField(blank=True, default="")
     updated_at = models.DateTimeField()
-    # Saves of one tab carry a growing number: one that arrives late is ignored (design rule 4).
+    revision = models.PositiveIntegerField(default=0)
     tab = models.CharField(max_length=64, blank=True, default="")
-    tab_seq = models.BigIntegerField(default=0)
+    tabs = models.JSONField(default=dict)
+    alternates = models.JSONField(default=list)
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["conversation", "user"], name="one_composer_draft_per_person")]

@@ -9,6 +9,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from controlui.chat import clock
+from controlui.chat.errors import TooManyVersions
 from controlui.errors import InvalidInput, NotFound
 from questions import access, queries, schema, transitions
 from questions.errors import AlreadyResolved, NoMoreTime
@@ -63,16 +64,26 @@ def keep(place: Place, prompt: Prompt, form: DockForm) -> Values:
         draft = Draft.objects.filter(prompt=prompt, user=place.request.user).first()
         values = {**(draft.values if draft else {}), **values}
     if form.values:
-        transitions.save_draft(
-            prompt=prompt,
-            user=place.request.user,
-            values=values,
-            tab=form.save.tab,
-            tab_seq=form.save.tab_seq,
-            revision=form.save.revision,
-            take_over=True,
-        )
+        try:
+            save(place, prompt, form, values)
+        except TooManyVersions:
+            # An answer carries everything itself, and keeping this text makes room for it.
+            if form.action not in {"submit", "keep-mine"}:
+                raise
     return values
+
+
+def save(place: Place, prompt: Prompt, form: DockForm, values: Values) -> None:
+    """Makes the form's draft the present one."""
+    transitions.save_draft(
+        prompt=prompt,
+        user=place.request.user,
+        values=values,
+        tab=form.save.tab,
+        tab_seq=form.save.tab_seq,
+        revision=form.save.revision,
+        take_over=True,
+    )
 
 
 def stay(place: Place, prompt: Prompt, form: DockForm, values: Values) -> Outcome:
@@ -197,6 +208,8 @@ def use_alternate(place: Place, prompt: Prompt, form: DockForm, values: Values) 
 def keep_mine(place: Place, prompt: Prompt, form: DockForm, values: Values) -> Outcome:
     """Keeps this text and forgets the other."""
     transitions.drop_alternate(prompt=prompt, user=place.request.user)
+    if form.values:
+        save(place, prompt, form, values)
     return still_open(prompt, form.view)
 
 

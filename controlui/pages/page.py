@@ -102,7 +102,7 @@ def live_state(place: Place, items: list[ConversationItem], kept: ComposerDraft 
     """
     shown = "|".join(f"{item.conversation.uid}:{item.title}:{item.waiting}" for item in items)
     drafts = queries.drafts_token(place.conversation, place.request.user)
-    composed = f"{kept.updated_at.timestamp():.6f}" if kept else ""
+    composed = str(kept.revision) if kept else ""
     return LiveState(
         streams=" ".join(f"{stream.uid}:{stream.version}" for stream in place.streams),
         drafts=f"{drafts}~{zlib.crc32(f'{shown}|{composed}'.encode()):x}",
@@ -129,17 +129,45 @@ def composer_draft(place: Place) -> ComposerDraft | None:
     return ComposerDraft.objects.filter(conversation=place.conversation, user=place.request.user).first()
 
 
-def composer(place: Place, *, text: str | None = None, error: str = "") -> dict[str, Any]:
-    """The composer's inputs: the person's draft unless `text` is given, and a key for the next message."""
-    if text is None:
-        draft = composer_draft(place)
-        text = draft.text if draft else ""
-    return {"key": new_uid(), "tab": new_uid(), "text": text, "error": error}
+def composer(
+    kept: ComposerDraft | None, *, text: str | None = None, revision: int = 0, error: str = ""
+) -> dict[str, Any]:
+    """The composer's inputs: the person's draft, and a key for the next message.
+
+    `text`: what stands in it instead, begun from `revision`. A text that was typed elsewhere is announced, and never
+    overwritten by what is typed here without knowing it.
+    """
+    present = kept.text if kept else ""
+    if text is None or text == present:
+        text, revision = present, kept.revision if kept else 0
+    elsewhere = bool(kept and kept.alternates) or bool(present.strip() and text != present)
+    return {
+        "key": new_uid(),
+        "tab": new_uid(),
+        "text": text,
+        "revision": revision,
+        "alternate": elsewhere,
+        "error": error,
+    }
+
+
+def has_own_composer() -> bool:
+    """Whether our message box stands in the composer's slot, and no other template."""
+    return bool(settings.COMPOSER_TEMPLATE == "pages/_composer.html")
+
+
+def writes(place: Place) -> bool:
+    """Whether this person has our message box before them."""
+    return has_own_composer() and access.may_speak(place.actor, place.conversation)
 
 
 def composer_html(place: Place, **more: Any) -> str:
     """The composer alone, for its own form's answer."""
-    context = {"conversation": place.conversation, "composer": composer(place, **more), "query": place.query}
+    context = {
+        "conversation": place.conversation,
+        "composer": composer(composer_draft(place), **more),
+        "query": place.query,
+    }
     return render_to_string(settings.COMPOSER_TEMPLATE, context, request=place.request)
 
 
@@ -158,7 +186,6 @@ def full_page(
     live = live_state(place, items, kept)
     may_speak = access.may_speak(place.actor, place.conversation)
     waits_here = any(item.current and item.waiting for item in items)
-    writes = settings.COMPOSER_TEMPLATE == "pages/_composer.html" and may_speak
     context = {
         "conversation": place.conversation,
         "title": str(place.conversation),
@@ -169,10 +196,14 @@ def full_page(
         "dock": dock_html(place, **dock_with),
         "view": place.view,
         "query": place.query,
-        "composer": composer(place, **{"text": kept.text if kept else "", **(composer_with or {})}),
+        "composer": composer(kept, **(composer_with or {})),
         "composer_template": settings.COMPOSER_TEMPLATE,
         "may_speak": may_speak,
-        "check_form": "dock-form" if waits_here and not place.view.folded else "composer" if writes else "",
+        "check_form": "dock-form"
+        if waits_here and not place.view.folded
+        else "composer"
+        if may_speak and has_own_composer()
+        else "",
         "items": items,
         "live": live,
         "waiting": live.waiting,

@@ -7,6 +7,9 @@ from typing import Any
 
 import pytest
 
+from controlui.chat import alternates
+from controlui.chat.alternates import ALTERNATES_MAX
+from controlui.chat.errors import TooManyVersions
 from controlui.chat.models import User
 from questions.models import Draft, Prompt
 from questions.transitions import SavedDraft, drop_alternate, save_draft, skip_prompt, use_alternate
@@ -128,3 +131,74 @@ def test_saving_locks_and_bumps_nothing_of_the_conversation(prompt: Prompt, ana:
     prompt.conversation.refresh_from_db()
     prompt.message.stream.refresh_from_db()
     assert (prompt.conversation.seq, prompt.message.stream.version) == before
+
+
+def test_after_a_choice_a_tab_that_does_not_know_it_still_takes_nothing_away(prompt: Prompt, ana: User) -> None:
+    save(prompt, ana, "mine", "t1", 1, 0)
+    save(prompt, ana, "theirs", "t2", 1, 0)
+    drop_alternate(prompt=prompt, user=ana)
+    assert save(prompt, ana, "theirs, longer", "t2", 2, 0).stored == "alternate"
+    assert texts(prompt, ana) == ("mine", ["theirs, longer"])
+
+
+def test_pressed_on_one_sees_every_text(prompt: Prompt, ana: User) -> None:
+    for name in ("one", "two", "three"):
+        save(prompt, ana, name, name, 1, 0)
+    seen = []
+    for _press in range(3):
+        use_alternate(prompt=prompt, user=ana)
+        seen.append(texts(prompt, ana)[0])
+    assert seen == ["three", "two", "one"]
+
+
+def test_an_empty_tab_takes_nothing_away_and_an_empty_draft_is_nobodys(prompt: Prompt, ana: User) -> None:
+    save(prompt, ana, "mine", "t1", 1, 0)
+    assert save(prompt, ana, "", "t2", 1, 0, take_over=True).stored == "ignored"
+    assert texts(prompt, ana) == ("mine", [])
+    assert save(prompt, ana, "", "t1", 2, 0).stored == "saved"
+    assert save(prompt, ana, "theirs", "t2", 2, 0).stored == "saved"
+    assert texts(prompt, ana) == ("theirs", [])
+
+
+def test_nothing_typed_is_dropped_for_a_bound(prompt: Prompt, ana: User) -> None:
+    names = [f"text {number:03}" for number in range(ALTERNATES_MAX + 1)]
+    for name in names:
+        save(prompt, ana, name, name, 1, 0)
+    with pytest.raises(TooManyVersions):
+        save(prompt, ana, "one more", "last", 1, 0)
+    with pytest.raises(TooManyVersions):
+        save(prompt, ana, "one more", "last", 1, 0, take_over=True)
+    present, others = texts(prompt, ana)
+    assert sorted([present, *others]) == names
+    # A tab that is there already goes on.
+    assert save(prompt, ana, f"{names[-1]}, longer", names[-1], 2, 0).stored == "alternate"
+    assert save(prompt, ana, f"{names[0]}, longer", names[0], 2, 0).stored == "saved"
+
+
+def test_over_the_bound_what_stands_elsewhere_makes_room(prompt: Prompt, ana: User) -> None:
+    names = [f"text {number:03}" for number in range(ALTERNATES_MAX)]
+    for name in ("text 0", *names):
+        save(prompt, ana, name, name, 1, 0)
+    draft = Draft.objects.get(prompt=prompt, user=ana)
+    twice = {**draft.alternates[3], "tab": "long gone"}
+    Draft.objects.filter(pk=draft.pk).update(alternates=[twice, *draft.alternates[1:]])
+    assert save(prompt, ana, "one more", "last", 1, 0).stored == "alternate"
+    present, others = texts(prompt, ana)
+    assert sorted([present, *others]) == sorted(["text 0", *names[1:], "one more"])
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "covered"),
+    [
+        (typed("abc"), typed(" b "), True),
+        (typed("abc"), typed("d"), False),
+        (typed("abc", "o1"), typed("", "o1"), True),
+        (typed("abc"), typed("", "o1"), False),
+        ({}, typed("a"), False),
+        (typed("a"), {}, True),
+        ("abc", "b", True),
+        ("abc", "abcd", False),
+    ],
+)
+def test_what_stands_elsewhere(one: Any, other: Any, covered: bool) -> None:
+    assert alternates.covers(one, other) is covered

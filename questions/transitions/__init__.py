@@ -1,6 +1,8 @@
 """The only door for changes of prompts and drafts (design rule 2)."""
 
-from .drafts import SavedDraft, drop_alternate, save_draft, use_alternate
+from controlui.chat.alternates import SavedDraft
+
+from .drafts import drop_alternate, save_draft, use_alternate
 from .ends import (
     answer_prompt,
     cancel_prompts_of_conversation,

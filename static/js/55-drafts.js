@@ -85,7 +85,11 @@
     if (stored !== 'ignored') form.elements.revision.value = id('dock').dataset.revision = revision;
     if (stored === 'alternate') ui.sync({ force: true }); // brings the notice "Also edited elsewhere"
   });
-  const savers = (ui.savers = { 'dock-form': dock, composer: saver('composer', () => {}) });
+  const composed = ({ revision, stored }) => {
+    if (stored !== 'ignored') id('composer').elements.revision.value = revision;
+    if (stored === 'alternate') ui.sync({ force: true });
+  };
+  const savers = (ui.savers = { 'dock-form': dock, composer: saver('composer', composed) });
   ui.isUnsaved = dock.isUnsaved;
   ui.flush = dock.flush;
 
@@ -98,9 +102,21 @@
   // The composer's text as it was kept by another page, or too late for this one: where nothing was typed here.
   on('controlui:live', () => {
     const box = id('composer-text');
-    const { composed } = id('live').dataset;
+    const { composed, composer } = id('live').dataset;
     if (composed === undefined || !box || box.value !== box.defaultValue || savers.composer.isUnsaved()) return;
     if (box.value !== composed) box.value = box.defaultValue = composed;
+    box.form.elements.revision.value = composer; // what is typed from now on goes on from there
+  });
+  // Another text was chosen, or this one kept. It was not sent: it stands in the box, before what was typed meanwhile.
+  on('htmx:before:swap', ({ detail: { ctx } }) => {
+    if (!/^(use-alternate|keep-mine)$/.test(ctx.request?.submitter?.value) || ctx.form?.id !== 'composer') return;
+    const pressed = new URLSearchParams(ctx.request.body).get('text').replace(/\r\n/g, '\n');
+    const { value } = id('composer-text');
+    ctx.typed = value.startsWith(pressed) ? value.slice(pressed.length) : value;
+  });
+  on('htmx:finally:request', ({ detail: { ctx } }) => {
+    const box = id('composer-text');
+    if (ctx.typed !== undefined && ctx.status === 'swapped' && box) box.value = box.defaultValue + ctx.typed;
   });
   on('controlui:asked', ({ detail: ok }) => ok && each('retry')());
 }

@@ -2,10 +2,13 @@
 
 from .change import Change, change
 from .conversations import (
+    clear_composer_draft,
+    drop_composer_alternate,
     open_conversation,
     reset_conversation,
     save_composer_draft,
     say,
+    use_composer_alternate,
 )
 from .people import (
     create_agent,
@@ -20,10 +23,12 @@ from .runs import end_due_runs, finish_run, open_run
 __all__ = [
     "Change",
     "change",
+    "clear_composer_draft",
     "create_agent",
     "create_sign_in_link",
     "create_token",
     "create_user",
+    "drop_composer_alternate",
     "end_due_runs",
     "find_sign_in_link",
     "finish_run",
@@ -33,4 +38,5 @@ __all__ = [
     "save_composer_draft",
     "say",
     "spend_sign_in_link",
+    "use_composer_alternate",
 ]

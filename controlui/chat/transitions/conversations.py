@@ -8,12 +8,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from django.db import IntegrityError, transaction
-from django.db.models import Q
 
-from controlui.chat import clock, hooks
+from controlui.chat import alternates, clock, hooks
+from controlui.chat.alternates import SavedDraft
 from controlui.chat.errors import KeyReused, RunEnded, invalid
 from controlui.chat.ids import digest
 from controlui.chat.models import Agent, ComposerDraft, Conversation, Message, Run, Stream, User
+from controlui.live import groups, publish
 
 from . import statements
 from .change import Change, change
@@ -136,16 +137,56 @@ def reset_conversation(*, conversation: Conversation, at: dt.datetime | None = N
     return opened.conversation
 
 
-def save_composer_draft(*, conversation: Conversation, user: User, text: str, tab: str = "", tab_seq: int = 0) -> None:
-    """Keeps what a person typed and has not sent. A save of the same tab that arrives late is ignored."""
+@contextmanager
+def composer_draft(conversation: Conversation, user: User, tab: str = "") -> Iterator[ComposerDraft]:
+    """What this person has typed here, locked, and saved afterwards. Where what other tabs show of it has changed by
+    more than this tab's typing, they are told."""
     now = clock.now()
+    with transaction.atomic():
+        ComposerDraft.objects.get_or_create(conversation=conversation, user=user, defaults={"updated_at": now})
+        draft = ComposerDraft.objects.select_for_update().get(conversation=conversation, user=user)
+        before = (draft.tab, draft.alternates)
+        yield draft
+        draft.updated_at = now
+        draft.save(update_fields=["text", "revision", "tab", "tabs", "alternates", "updated_at"])
+        if (draft.tab, draft.alternates) != before:
+            payload = {"type": "draft", "prompt": "", "tab": tab, "revision": draft.revision}
+            transaction.on_commit(lambda: publish.send([publish.frame(groups.user_group(user.pk), payload)]))
+
+
+def save_composer_draft(
+    *,
+    conversation: Conversation,
+    user: User,
+    text: str,
+    tab: str = "",
+    tab_seq: int = 0,
+    revision: int = 0,
+    take_over: bool = False,
+) -> SavedDraft:
+    """Keeps what a person typed and has not sent (see alternates.keep). Raises TooManyVersions."""
     text = text[:TEXT_MAX].replace("\x00", "")
-    draft, created = ComposerDraft.objects.get_or_create(
-        conversation=conversation,
-        user=user,
-        defaults={"text": text, "tab": tab, "tab_seq": tab_seq, "updated_at": now},
-    )
-    if created:
-        return
-    not_late = Q(tab_seq__lt=tab_seq) | ~Q(tab=tab) | Q(tab="")
-    ComposerDraft.objects.filter(not_late, pk=draft.pk).update(text=text, tab=tab, tab_seq=tab_seq, updated_at=now)
+    with composer_draft(conversation, user, tab) as draft:
+        return alternates.keep(
+            draft, "text", text, tab=tab[:64], tab_seq=tab_seq, revision=revision, take_over=take_over
+        )
+
+
+def use_composer_alternate(*, conversation: Conversation, user: User) -> None:
+    """Swaps the composer's text with one that was edited elsewhere: neither is lost."""
+    with composer_draft(conversation, user) as draft:
+        alternates.swap(draft, "text")
+
+
+def drop_composer_alternate(*, conversation: Conversation, user: User) -> None:
+    """Keeps the composer's text and forgets the one edited elsewhere."""
+    with composer_draft(conversation, user) as draft:
+        alternates.drop(draft, "text")
+
+
+def clear_composer_draft(
+    *, conversation: Conversation, user: User, text: str, tab: str, tab_seq: int, revision: int
+) -> None:
+    """After a message was sent: its text goes, and what another tab typed stays (see alternates.sent)."""
+    with composer_draft(conversation, user, tab) as draft:
+        alternates.sent(draft, "text", text, tab=tab[:64], tab_seq=tab_seq, revision=revision)

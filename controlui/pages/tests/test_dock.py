@@ -423,3 +423,31 @@ def test_drafts_are_saved_while_typing(
     assert (status, body["code"]) == (409, "already_resolved")
     assert "The agent withdrew this question just now" in body["message"]
     assert Draft.objects.get().values == {"deploy_target": {"chosen": [], "text": "typed to the end"}}
+
+
+def test_a_text_in_too_many_places_is_refused_with_the_text_and_submit_still_answers(
+    ana: User, conversation: Conversation, ask: Ask
+) -> None:
+    ask()
+    page = Browser(ana).open(f"/c/{conversation.uid}/")
+    form = page.filled("dock-form", text_deploy_target="in the end")
+    draft = Draft.objects.create(prompt=Prompt.objects.get(), user=ana, updated_at=timezone.now(), revision=60, tab="t")
+    draft.alternates = [
+        {"tab": f"t{n}", "values": {"deploy_target": {"chosen": [], "text": f"text {n:03}"}}} for n in range(50)
+    ]
+    draft.values = {"deploy_target": {"chosen": [], "text": "present"}}
+    draft.save()
+    address = f"/c/{conversation.uid}/dock"
+    for action in ("next", "skip", "use-alternate"):
+        page.response = page.client.post(address, form | {"action": [action]})
+        assert (page.status, "in the end" in page.page.words) == (422, True)
+    scripts = page.client.post(f"/c/{conversation.uid}/draft", form, headers={"Accept": "application/json"})
+    assert (scripts.status_code, scripts.json()["code"]) == (422, "too_many_versions")
+    draft.refresh_from_db()
+    assert (draft.values["deploy_target"]["text"], len(draft.alternates)) == ("present", 50)
+    page.response = page.client.post(address, form | {"action": ["submit"]})
+    assert Prompt.objects.get().answers == {"deploy_target": ["in the end"]}
+    Prompt.objects.update(status="pending", answers=None)
+    page.response = page.client.post(address, form | {"action": ["keep-mine"]})
+    draft.refresh_from_db()
+    assert (draft.values["deploy_target"]["text"], len(draft.alternates)) == ("in the end", 50)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from django.utils import timezone
 
+from controlui.chat.alternates import ALTERNATES_MAX
 from controlui.chat.models import ComposerDraft, Conversation, Message, User
 from controlui.chat.transitions import say
 from questions.models import Prompt
@@ -54,12 +57,141 @@ def test_what_cannot_be_sent_says_why_and_stays(page: Browser, conversation: Con
 
 def test_the_text_is_kept_and_goes_when_it_is_sent(page: Browser, conversation: Conversation, ana: User) -> None:
     form = page.filled("composer", text="half a thought")
-    assert page.client.post(f"/c/{conversation.uid}/composer-draft", form).status_code == 204
+    assert page.client.post(f"/c/{conversation.uid}/composer-draft", form).json() == {"revision": 1, "stored": "saved"}
     page.open(f"/c/{conversation.uid}/")
     assert ("text", "half a thought") in page.form("composer")["fields"]
     page.send("composer", text="half a thought, ended")
     assert ("text", "") in page.form("composer")["fields"]
     assert ComposerDraft.objects.get(user=ana).text == ""
+
+
+def tab(page: Browser, conversation: Conversation, name: str) -> Callable[..., Any]:
+    """A tab with scripts: saves what is typed, `(stored, revision)`, or with `path="messages"` sends it."""
+    count = itertools.count(1)
+
+    def save(text: str, revision: int = 0, path: str = "composer-draft", seq: int = 0, **more: str) -> Any:
+        form = page.filled("composer", text=text, tab=name, revision=str(revision), **more)
+        form["tab_seq"] = [str(seq or next(count))]
+        headers = {"HX-Request": "true"} if path == "messages" else {"Accept": "application/json"}
+        response = page.client.post(f"/c/{conversation.uid}/{path}", form, headers=headers)
+        if path == "messages":
+            return response.content.decode()
+        saved = response.json()
+        return saved["stored"], saved["revision"]
+
+    return save
+
+
+def kept(user: User) -> tuple[str, list[str]]:
+    """The present text of the composer, and those beside it."""
+    draft = ComposerDraft.objects.get(user=user)
+    return draft.text, [other["text"] for other in draft.alternates]
+
+
+def test_a_late_save_of_a_tab_is_ignored(page: Browser, conversation: Conversation, ana: User) -> None:
+    save = tab(page, conversation, "t1")
+    assert save("hello world", seq=2)[0] == "saved"
+    assert save("hello", seq=1)[0] == "ignored"
+    other = tab(page, conversation, "t2")
+    assert other("hello world!", 1, seq=1)[0] == "saved"
+    assert save("hello", seq=1)[0] == "ignored", "another tab's save in between does not make it news"
+    assert kept(ana) == ("hello world!", [])
+
+
+def test_two_tabs_keep_both_texts_and_are_told(page: Browser, conversation: Conversation, ana: User) -> None:
+    one, two = tab(page, conversation, "t1"), tab(page, conversation, "t2")
+    one("mine")
+    stored, revision = two("theirs")
+    assert (stored, kept(ana)) == ("alternate", ("mine", ["theirs"]))
+    assert two("theirs, longer", revision)[0] == "alternate", "being told does not make it the winner"
+    assert one("mine, longer")[0] == "saved"
+    assert kept(ana) == ("mine, longer", ["theirs, longer"])
+    live = page.client.get(f"/c/{conversation.uid}/live").content.decode()
+    assert "Also edited elsewhere" in live.partition('hx-target="#composer-notice"')[2]
+
+
+def test_without_scripts_the_other_text_can_be_used_or_left(
+    page: Browser, conversation: Conversation, ana: User
+) -> None:
+    one, two = tab(page, conversation, "t1"), tab(page, conversation, "t2")
+    one("mine")
+    two("theirs")
+    page.open(f"/c/{conversation.uid}/")
+    assert "Also edited elsewhere" in page.page.texts["composer-notice"]
+    page.send("composer", action="use-alternate", text="mine, edited")
+    assert ("text", "theirs") in page.form("composer")["fields"]
+    page.send("composer", action="use-alternate")
+    assert ("text", "mine, edited") in page.form("composer")["fields"]
+    page.send("composer", action="keep-mine", text="mine, edited again")
+    assert ("text", "mine, edited again") in page.form("composer")["fields"]
+    assert "composer-notice" not in page.page.texts
+    assert kept(ana) == ("mine, edited again", [])
+    assert not conversation.messages.exists()
+
+
+def test_scripts_get_the_composer_with_the_other_text(page: Browser, conversation: Conversation, ana: User) -> None:
+    one, two = tab(page, conversation, "t1"), tab(page, conversation, "t2")
+    one("mine")
+    two("theirs")
+    html = two("theirs, typed on", path="messages", action="use-alternate")
+    assert html.lstrip().startswith('<form id="composer"')
+    assert ">\nmine</textarea>" in html
+    assert kept(ana) == ("mine", ["theirs, typed on"])
+
+
+def test_sending_in_one_tab_leaves_what_another_typed(page: Browser, conversation: Conversation, ana: User) -> None:
+    one, two = tab(page, conversation, "t1"), tab(page, conversation, "t2")
+    one("from one")
+    html = two("from two", path="messages", key="k2")
+    assert kept(ana) == ("from one", [])
+    assert ">\n</textarea>" in html
+    assert "Also edited elsewhere" in html, "the tab that sent is told, and its next text is kept beside it"
+    assert two("from two, next", 0)[0] == "alternate"
+    assert kept(ana) == ("from one", ["from two, next"])
+    one("from one", path="messages", key="k1")
+    assert kept(ana) == ("from two, next", []), "what was beside it is all there is now"
+    assert one("from one, next", 0)[0] == "alternate"
+    two("from two, next", path="messages", key="k3")
+    assert [message.text for message in conversation.messages.order_by("seq")] == [
+        "from two", "from one", "from two, next",
+    ]  # fmt: skip
+    assert kept(ana) == ("from one, next", [])
+
+
+def test_what_a_tab_saved_after_it_sent_stays(page: Browser, conversation: Conversation, ana: User) -> None:
+    one = tab(page, conversation, "t1")
+    one("sent and more", seq=3)
+    one("sent", path="messages", seq=2)
+    assert kept(ana) == (" and more", [])
+    one("anything", path="messages", seq=4, key="k2")
+    assert kept(ana) == ("", [])
+    assert one("sent and", seq=3)[0] == "ignored"
+
+
+def test_the_text_sent_goes_wherever_it_was_kept(page: Browser, conversation: Conversation, ana: User) -> None:
+    one, two = tab(page, conversation, "t1"), tab(page, conversation, "t2")
+    one("the same")
+    two("other")
+    two("the same", path="messages")
+    assert kept(ana) == ("", [])
+
+
+def test_a_text_too_many_is_refused_and_stays_in_its_tab(page: Browser, conversation: Conversation, ana: User) -> None:
+    tabs = [tab(page, conversation, f"t{number}") for number in range(ALTERNATES_MAX + 1)]
+    for number, save in enumerate(tabs):
+        save(f"text {number:03}")
+    form = page.filled("composer", text="one more", tab="last", tab_seq="1")
+    address = f"/c/{conversation.uid}/"
+    saved = page.client.post(f"{address}composer-draft", form, headers={"Accept": "application/json"})
+    assert (saved.status_code, saved.json()["code"]) == (422, "too_many_versions")
+    present, others = kept(ana)
+    assert sorted([present, *others]) == [f"text {number:03}" for number in range(ALTERNATES_MAX + 1)]
+    for action in ("check", "use-alternate"):
+        page.response = page.client.post(f"{address}messages", form | {"action": [action]})
+        assert (page.status, "one more" in page.page.words) == (422, True)
+    page.response = page.client.post(f"{address}messages", form | {"action": ["keep-mine"]})
+    assert page.status == 303
+    assert kept(ana)[0] == "one more"
 
 
 def test_the_composer_stays_in_the_page_under_an_open_question(

@@ -20,6 +20,7 @@ from controlui.pages.page import (
     partial,
     place_of,
     rows_html,
+    writes,
 )
 
 
@@ -39,15 +40,25 @@ def live(request: PersonRequest, uid: str) -> HttpResponse:
         if request.GET.get("c") != state.composer:
             # Typed on another page, or saved while this one was already being loaded.
             context["composed"] = kept.text if kept else ""
+            context["composer"] = {"alternate": bool(kept and kept.alternates)}
         parts = [
             rows_part(place, known),
             partial("#dock", "outerMorph", dock_html(place)),
             partial("#conversations", "outerMorph", render_to_string("pages/_conversations.html", context, request)),
+            notice_part(place, context),
             partial("#live", "outerMorph", render_to_string("pages/_live.html", context, request)),
         ]
         response = HttpResponse("\n".join(part for part in parts if part))
     response["X-Server-Now"] = str(state.now)
     return response
+
+
+def notice_part(place: Place, context: dict[str, Any]) -> str:
+    """The composer's notice of a text edited elsewhere, where the page has one and does not know it."""
+    if "composer" not in context or not writes(place):
+        return ""
+    html = render_to_string("pages/_composer_notice.html", context, place.request)
+    return partial("#composer-notice", "outerMorph", html)
 
 
 def known_versions(request: PersonRequest) -> dict[str, int]:

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-from django.http import HttpResponse, HttpResponseRedirect
+from django.http import HttpResponse, HttpResponseRedirect, JsonResponse
 from django.shortcuts import redirect
 from django.utils.translation import gettext as _
 
 from controlui.chat import clock
-from controlui.chat.errors import KeyReused
+from controlui.chat.alternates import SavedDraft
+from controlui.chat.errors import KeyReused, TooManyVersions
 from controlui.chat.ids import new_uid
 from controlui.chat.queries import rows_for
-from controlui.chat.transitions import save_composer_draft
+from controlui.chat.transitions import (
+    clear_composer_draft,
+    drop_composer_alternate,
+    save_composer_draft,
+    use_composer_alternate,
+)
 from controlui.errors import InvalidInput, NotFound
 from controlui.pages.forms import TabSave, mark, typed
 from controlui.pages.guard import PersonRequest, personal
@@ -28,9 +34,12 @@ def messages(request: PersonRequest, uid: str) -> HttpResponse:
     if request.method == "GET":
         return redirect("conversation", uid)
     place = place_of(request, uid, need="write")
-    if request.POST.get("action") == "check":
+    action = request.POST.get("action")
+    if action == "check":
         # htmx sends every button of the composer here, whatever its own address.
         return checked(place)
+    if action in {"use-alternate", "keep-mine"}:
+        return resolved(place, swap=action == "use-alternate")
     if leftover := request.POST.get("leftover"):
         send_leftover(place, leftover[:64])
         return sent(place)
@@ -47,7 +56,14 @@ def messages(request: PersonRequest, uid: str) -> HttpResponse:
             reused.status,
         )
     save = TabSave.read(request.POST)
-    save_composer_draft(conversation=place.conversation, user=request.user, text="", tab=save.tab, tab_seq=save.tab_seq)
+    clear_composer_draft(
+        conversation=place.conversation,
+        user=request.user,
+        text=text,
+        tab=save.tab,
+        tab_seq=save.tab_seq,
+        revision=save.revision,
+    )
     return sent(place, delivery)
 
 
@@ -79,9 +95,10 @@ def sent(place: Place, delivery: Delivery | None = None) -> HttpResponse:
 
 def again(place: Place, text: str, error: str, status: int) -> HttpResponse:
     """The composer with its text and what is wrong with it."""
+    shown = {"text": text, "revision": TabSave.read(place.request.POST).revision, "error": error}
     if place.request.htmx:
-        return HttpResponse(composer_html(place, text=text, error=error), status=status)
-    return full_page(moved(place, place.view), status=status, composer_with={"text": text, "error": error})
+        return HttpResponse(composer_html(place, **shown), status=status)
+    return full_page(moved(place, place.view), status=status, composer_with=shown)
 
 
 def words_of(refused: InvalidInput) -> str:
@@ -102,26 +119,45 @@ def composer_draft(request: PersonRequest, uid: str) -> HttpResponse:
     place = place_of(request, uid, need="write")
     if request.POST.get("action") == "check":
         return checked(place)
-    keep_text(place)
-    return HttpResponse(status=204)
+    saved = keep_text(place)
+    return JsonResponse({"revision": saved.revision, "stored": saved.stored})
 
 
-def keep_text(place: Place) -> None:
+def keep_text(place: Place, *, take_over: bool = False) -> SavedDraft:
     """Saves the composer's text as it stands in the form."""
     data = place.request.POST
     save = TabSave.read(data)
-    save_composer_draft(
+    return save_composer_draft(
         conversation=place.conversation,
         user=place.request.user,
         text=typed(data.get("text", "")),
         tab=save.tab,
         tab_seq=save.tab_seq,
+        revision=save.revision,
+        take_over=take_over,
     )
+
+
+def resolved(place: Place, *, swap: bool) -> HttpResponse:
+    """One press on the notice "Also edited elsewhere"."""
+    conversation, user = place.conversation, place.request.user
+    try:
+        keep_text(place, take_over=True)
+    except TooManyVersions:
+        if swap:
+            raise
+        drop_composer_alternate(conversation=conversation, user=user)
+        keep_text(place, take_over=True)
+    else:
+        (use_composer_alternate if swap else drop_composer_alternate)(conversation=conversation, user=user)
+    if place.request.htmx:
+        return HttpResponse(composer_html(place))
+    return HttpResponseRedirect(f"{place.address}#composer", status=SEE_OTHER)
 
 
 def checked(place: Place) -> HttpResponse:
     """The page anew, with the text kept."""
-    keep_text(place)
+    keep_text(place, take_over=True)
     if place.request.htmx:
         return HttpResponse(headers={"HX-Refresh": "true"})
     return HttpResponseRedirect(place.address, status=SEE_OTHER)
