@@ -115,6 +115,8 @@ def test_time_left_more_time_and_expiry(
     page.get_by_role("button", name="More time", exact=True).click()
     expect(page.get_by_role("timer")).to_have_text(re.compile(r"^(20:00|19:5\d)$"))
     expect(page.get_by_role("button", name="More time", exact=True)).to_be_hidden()
+    expect(dock(page).get_by_text("No more time can be added")).to_be_visible()
+    expect(page.locator("#status")).to_have_text("No more time can be added")
     page.get_by_role("textbox", name="Other answer").fill("half a thou")
     server.advance(1201)
     result = call.result(60)["result"]
@@ -235,6 +237,7 @@ def test_long_words_never_push_the_buttons_away(
     agent.ask(long)
     for name in ("Submit", "Skip", "Collapse question"):
         expect(page.get_by_role("button", name=name, exact=True)).to_be_in_viewport()
+    expect(page.get_by_text("Do not enter passwords or keys")).to_be_in_viewport(ratio=1)
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     last = page.get_by_role("radio").nth(3)
     last.scroll_into_view_if_needed()

@@ -109,6 +109,7 @@ class Dock:
     seconds_left: int | None
     server_now: dt.datetime
     can_extend: bool
+    used_up: bool
     agent_name: str
     alternate: bool
     revision: int
@@ -198,6 +199,7 @@ def dock(
         seconds_left=max(0, round((prompt.closes_at - at).total_seconds())) if prompt.closes_at else None,
         server_now=at,
         can_extend=can_extend(prompt),
+        used_up=used_up(prompt),
         agent_name=prompt.agent.name,
         alternate=bool(draft and draft.alternates),
         revision=draft.revision if draft else 0,
@@ -214,6 +216,13 @@ def can_extend(prompt: Prompt) -> bool:
 
     longest = longest_wait(prompt)
     return longest is not None and prompt.expires_at is not None and longest > prompt.expires_at
+
+
+def used_up(prompt: Prompt) -> bool:
+    """Whether More time was given, and no more can be."""
+    if prompt.expires_at is None or prompt.max_timeout_seconds is None or can_extend(prompt):
+        return False
+    return prompt.expires_at > prompt.created_at + dt.timedelta(seconds=prompt.timeout_seconds or 0)
 
 
 def question_states(prompt: Prompt, draft: Draft | None, errors: dict[str, str]) -> list[QuestionState]:

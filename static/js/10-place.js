@@ -6,6 +6,15 @@
   let morph;
   let atEnd = !/[?&]before=|#message-/.test(location.href);
 
+  // Something newer stands below, out of sight: one button says so and leads there.
+  const newest = id('newest');
+  const tell = (show) => {
+    if (!newest || newest.hidden === !show) return;
+    if (document.activeElement === newest) box().focus({ preventScroll: true });
+    newest.hidden = !show;
+    if (show) controlui.say(newest.firstChild.textContent.trim());
+  };
+
   let top = 0;
   const toEnd = (controlui.toEnd = () => box().scrollTo({ top: box().scrollHeight, behavior: 'instant' }));
   const isAtEnd = () => box().scrollHeight - box().scrollTop - box().clientHeight < 48;
@@ -53,8 +62,10 @@
     init: (api) => (morph = api.morph),
     handle_swap: (style, list, fragment) => {
       if (style !== 'place') return;
+      const last = list.lastElementChild;
       let rows;
       keepPlace(list, () => (rows = place(list, fragment)));
+      if (!atEnd && list.lastElementChild !== last) tell(true);
       return rows;
     },
     // What the person has opened stays open, what they closed stays closed.
@@ -74,7 +85,9 @@
       // Only the way up leaves the end: a smaller box does not.
       atEnd = isAtEnd() || (atEnd && box().scrollTop >= top);
       top = box().scrollTop;
+      if (atEnd) tell(false);
     };
+    newest?.addEventListener('click', toEnd);
     box().addEventListener('scroll', scrolled, { passive: true });
     // The dock grew, an image came, the window turned: the newest line stays in view (bugs case 104).
     const watch = new ResizeObserver(() => (atEnd ? toEnd() : (atEnd = isAtEnd())));

@@ -19,6 +19,7 @@
     const left = Math.max(0, Math.ceil(exact));
     const text = left ? `${Math.floor(left / 60)}:${String(left % 60).padStart(2, '0')}` : ui.word('ending');
     if (face.textContent !== text) face.textContent = text;
+    face.classList.toggle('timer--low', left <= 60);
     for (const mark of [60, 10]) if (before > mark && before < Infinity && left <= mark) ui.say(ui.word('left' + mark));
     before = left;
     if (left) timer = setTimeout(tick, ((exact % 1) + 1) % 1 * 1000 + 5);
