@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from playwright.sync_api import BrowserContext, Locator, Page, expect
 
-from e2e.conftest import NARROW, Agent, Server, dock, open_page, question, until
+from e2e.conftest import NARROW, WIDE, Agent, Server, dock, open_page, question, until
 
 RETURN = "dispatchEvent(new Event('online'))"
 FOCUS = "document.activeElement.id || document.activeElement.tagName"
@@ -102,7 +102,40 @@ def test_the_prompt_ends_elsewhere_while_somebody_types(
     expect(message(page)).to_have_value("")
     expect(page.locator("#status")).to_contain_text("The question is closed")
     expect(page.locator("#status")).to_contain_text("ben")
+    seen = page.locator("#notice")
+    expect(seen).to_contain_text("The question is closed: answered by ben via the web page")
+    expect(seen).to_contain_text("What you typed is kept in the conversation.")
     assert agent.answers(agent.asked[0]) == {"target": ["Production"]}
+    seen.get_by_role("button", name="Close").click()
+    expect(seen).to_be_hidden()
+    expect(message(page)).to_be_focused()
+
+
+def test_the_end_of_a_question_that_somebody_is_at_is_in_sight_beside_the_next_one(page: Page, agent: Agent) -> None:
+    agent.ask()
+    agent.ask(question("size", "How large?"))
+    expect(dock(page).get_by_text("Request 1 of 2")).to_be_visible()
+    page.get_by_role("radio", name="Staging").focus()
+    agent.withdraw(agent.asked[0])
+    expect(dock(page).get_by_role("heading")).to_have_text("How large?")
+    seen = page.locator("#notice")
+    expect(seen).to_contain_text("The question is closed: cancelled by robot")
+    place, panel = seen.bounding_box(), dock(page).bounding_box()
+    assert place is not None
+    assert panel is not None
+    assert place["y"] + place["height"] <= panel["y"]  # before what comes next, not below its buttons
+    page.get_by_role("radio", name="Production").check()
+    page.get_by_role("button", name="Submit").click()
+    expect(seen).to_be_hidden()
+
+
+def test_an_end_that_nobody_was_at_needs_no_notice(page: Page, agent: Agent) -> None:
+    page.locator("#scroller").focus()
+    agent.ask()
+    expect(dock(page)).to_be_visible()
+    agent.withdraw(agent.asked[0])
+    expect(page.locator("#status")).to_contain_text("The question is closed")
+    expect(page.locator("#notice")).to_have_count(0)
 
 
 def test_a_press_just_after_an_arrival_under_the_pointer_is_ignored(page: Page, agent: Agent) -> None:
@@ -188,6 +221,94 @@ def test_ctrl_enter_goes_on_and_enter_makes_a_line(page: Page, agent: Agent) -> 
     other(page).fill("done")
     page.keyboard.press("Meta+Enter")
     assert agent.answers(agent.asked[0]) == {"first": ["one\ntwo"], "second": ["done"]}
+
+
+def test_ctrl_enter_goes_on_wherever_one_is_in_the_panel(page: Page, agent: Agent) -> None:
+    agent.ask(question("first", "The first?"), question("second", "The second?"))
+    page.get_by_role("radio", name="Staging").check()
+    page.keyboard.press("Control+Enter")
+    expect(page.locator("#dock-question")).to_be_focused()
+    expect(page.locator("#dock-question")).to_have_text("The second?")
+    page.get_by_role("radio", name="Production").check()
+    page.locator("#dock-question").focus()
+    page.keyboard.press("Meta+Enter")
+    assert agent.answers(agent.asked[0]) == {"first": ["Staging"], "second": ["Production"]}
+
+
+def test_ctrl_enter_meant_for_the_message_is_no_answer(page: Page, agent: Agent) -> None:
+    agent.ask()
+    other(page).fill("a draft that would do")
+    page.get_by_role("button", name="Next request").wait_for(state="hidden")
+    page.get_by_role("button", name="Collapse question").click()
+    message(page).focus()
+    page.evaluate("(now => { performance.now = () => now })(performance.now() + 60000)")  # idle; time stands still
+    agent.withdraw(agent.asked[0])
+    expect(page.locator("#dock-form")).to_have_count(0)
+    later = agent.ask(question("later", "And later?"))
+    expect(page.locator("#dock-question")).to_be_focused()
+    page.keyboard.press("Control+Enter")
+    expect(page.locator("#status")).to_contain_text("has just changed")
+    expect(dock(page).locator(".error")).to_have_count(0)
+    assert agent.record(later["id"])["status"] == "pending"
+
+
+def middle(button: Locator) -> tuple[float, float]:
+    box = button.bounding_box()
+    assert box is not None
+    return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+
+
+def test_next_stays_where_it_is(agent: Agent, person: Callable[..., BrowserContext]) -> None:
+    for viewport in (WIDE, NARROW, {"width": 320, "height": 568}):
+        asked = agent.ask(*(question(key, f"The {key}?") for key in ("first", "second", "third")))
+        page = open_page(person("ana", viewport=viewport), agent)
+        go = page.locator("#dock-go")
+        place = middle(go)
+        for step, text in enumerate(("The second?", "The third?"), 2):
+            page.mouse.click(*place)
+            expect(page.locator("#dock-question")).to_have_text(text)
+            expect(page.locator("#dock")).to_have_attribute("data-step", str(step))
+            assert middle(go) == place
+        expect(page.get_by_role("button", name="Back")).to_be_visible()
+        agent.withdraw(asked["id"])
+        page.close()
+
+
+def test_the_second_half_of_a_double_click_on_next_sends_nothing(page: Page, agent: Agent) -> None:
+    agent.ask(question("first", "The first?"), question("second", "The second?"))
+    page.get_by_role("button", name="Next").click()
+    page.get_by_role("radio", name="Staging").check()
+    page.get_by_role("button", name="Back").click()
+    page.get_by_role("radio", name="Production").check()
+    x, y = middle(page.locator("#dock-go"))
+    page.mouse.move(x, y)
+    page.mouse.down()
+    page.mouse.up()
+    expect(page.locator("#dock-question")).to_have_text("The second?")
+    page.mouse.down(click_count=2)
+    page.mouse.up(click_count=2)
+    expect(page.locator("#status")).to_contain_text("has just changed")
+    assert pending(agent)
+    page.mouse.click(x, y)  # another click counts
+    assert agent.answers(agent.asked[0]) == {"first": ["Production"], "second": ["Staging"]}
+
+
+def test_the_skip_link_leads_to_the_question_or_else_to_the_message_box(page: Page, agent: Agent) -> None:
+    skip = page.get_by_role("link", name="Skip to the question or message box")
+    skip.focus()
+    page.keyboard.press("Enter")
+    expect(message(page)).to_be_focused()
+    page.locator("#scroller").focus()
+    agent.ask()
+    expect(dock(page)).to_be_visible()
+    skip.focus()
+    page.keyboard.press("Enter")
+    expect(page.locator("#dock-question")).to_be_focused()
+    page.get_by_role("button", name="Collapse question").click()
+    expect(message(page)).to_be_visible()
+    skip.focus()
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("button", name="Expand question")).to_be_focused()
 
 
 def test_escape_folds_from_inside_only_and_the_one_button_keeps_the_focus(page: Page, agent: Agent) -> None:
@@ -320,10 +441,12 @@ def test_time_left_follows_the_server_and_is_spoken_twice(
     agent.ask(timeoutSeconds=130)
     timer = page.get_by_role("timer")
     expect(timer).to_have_text(re.compile("^2:(10|09|08)$"))
+    expect(timer).not_to_have_class(re.compile("low"))
     for seconds, left in ((73, r"^0:5\d$"), (43, r"^0:1\d$")):
         server.advance(seconds)
         page.evaluate(RETURN)
         expect(timer).to_have_text(re.compile(left))
+        expect(timer).to_have_class(re.compile("low"))
     page.route("**/live?*", lambda route: route.abort())
     expect(timer).to_have_text("0:00", timeout=20_000)  # by its own count; the server has not said so yet
     expect(page.get_by_role("button", name="Submit")).to_be_enabled()

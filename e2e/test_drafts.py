@@ -83,8 +83,10 @@ def test_another_device_shows_the_text_unless_it_is_edited_there(
     phone.keyboard.type(", then the phone")
     until(lambda: draft_is_kept(phone), "the phone's text is on the server")
     expect(other(page)).to_have_value("from the desk")  # she is still at the form there
+    expect(page.locator("#notice")).to_contain_text("Newer text was saved elsewhere")
     page.get_by_role("button", name="Submit").focus()
     expect(other(page)).to_have_value("from the desk, then the phone")
+    expect(page.locator("#notice")).to_be_hidden()
     expect(page.get_by_role("radio", name="Staging")).not_to_be_checked()
 
 
@@ -207,20 +209,55 @@ def test_a_press_that_hangs_ends_within_ten_seconds_and_a_second_press_is_ignore
     assert agent.answers(agent.asked[0]) == {"target": ["Production"]}
 
 
+def lose(route: Route) -> None:
+    """The server does it, and its reply never comes."""
+    route.fetch()
+    route.abort("connectionreset")
+
+
 def test_a_reply_that_is_lost_is_not_an_answer_given_twice(page: Page, agent: Agent) -> None:
     agent.ask()
     page.get_by_role("radio", name="Production").check()
-
-    def lose(route: Route) -> None:
-        route.fetch()
-        route.abort("connectionreset")
-
     page.route("**/dock", lose)
     page.get_by_role("button", name="Submit").click()
     assert agent.answers(agent.asked[0]) == {"target": ["Production"]}
     expect(page.locator("#timeline .summary")).to_contain_text("Production")
     expect(dock(page)).to_be_hidden()
     expect(page.locator("#timeline .summary")).to_have_count(1)
+    expect(page.get_by_text("press again")).to_be_hidden()
+
+
+def test_a_press_that_was_slow_takes_its_notice_back_once_it_is_known_to_be_done(page: Page, agent: Agent) -> None:
+    agent.ask(timeoutSeconds=600, maxTimeoutSeconds=1200)
+    other(page).fill("a slow answer")
+    page.route("**/dock", lambda route: route.abort("connectionreset"))
+    page.get_by_role("button", name="Submit").click()
+    expect(page.locator("#notice")).to_contain_text("press again")
+    agent.say("meanwhile")  # what has nothing to do with it leaves it there
+    expect(page.locator("#timeline")).to_contain_text("meanwhile")
+    expect(page.locator("#notice")).to_contain_text("press again")
+    # What the server made of it after all.
+    form = page.evaluate("Object.fromEntries(new FormData(document.getElementById('dock-form')))")
+    response = page.request.post(f"{agent.path}dock", form={**form, "action": "submit"})
+    assert response.ok, response.text()
+    assert agent.answers(agent.asked[0]) == {"target": ["a slow answer"]}
+    expect(dock(page)).to_be_hidden()
+    expect(page.locator("#notice")).to_be_hidden()
+
+
+def test_what_is_said_of_the_line_ends_with_it(page: Page, ana: BrowserContext, agent: Agent) -> None:
+    agent.ask()
+    other(page).fill("typed on a train")
+    ana.set_offline(True)
+    page.get_by_role("button", name="Submit").click()
+    expect(page.locator("#notice")).to_contain_text("You are offline")
+    ana.set_offline(False)
+    expect(page.locator("#notice")).to_contain_text("You are online again", timeout=15_000)
+    page.get_by_role("button", name="Close").click()
+    expect(page.locator("#notice")).to_be_hidden()
+    expect(page.locator("#dock-question")).to_be_focused()
+    page.get_by_role("button", name="Submit").click()
+    assert agent.answers(agent.asked[0]) == {"target": ["typed on a train"]}
 
 
 def test_the_last_words_before_the_end_stand_in_the_history(page: Page, agent: Agent) -> None:
@@ -233,13 +270,12 @@ def test_the_last_words_before_the_end_stand_in_the_history(page: Page, agent: A
         expect(page.locator("#timeline .leftover").last).to_contain_text(words)
 
 
-def test_a_message_whose_reply_was_lost_is_sent_once(page: Page, agent: Agent) -> None:
+def test_a_message_whose_reply_was_lost_is_sent_once(ana: BrowserContext, agent: Agent) -> None:
+    page = ana.new_page()
+    page.route_web_socket("**/ws/**", lambda socket: socket.close(code=1011))
+    page.route("**/live?*", lambda route: route.abort())  # nor does she learn of it otherwise
+    page.goto(agent.path)
     message(page).fill("only once")
-
-    def lose(route: Route) -> None:
-        route.fetch()
-        route.abort("connectionreset")
-
     page.route("**/messages", lose)
     page.keyboard.press("Enter")
     expect(page.locator("#notice")).to_contain_text("did not answer")
@@ -247,6 +283,23 @@ def test_a_message_whose_reply_was_lost_is_sent_once(page: Page, agent: Agent) -
     page.keyboard.press("Enter")
     expect(message(page)).to_have_value("")
     expect(page.locator("#timeline .message--person")).to_have_count(1)
+
+
+def test_a_message_that_arrived_without_its_reply_is_known_by_its_row(page: Page, agent: Agent) -> None:
+    message(page).fill("once")
+    page.keyboard.press("Enter")
+    expect(page.locator("#timeline .message--person")).to_have_count(1)
+    message(page).fill("once")  # the same words again are another message
+    page.route("**/messages", lose)
+    page.keyboard.press("Enter")
+    expect(page.locator("#timeline .message--person")).to_have_count(2)
+    expect(message(page)).to_have_value("")
+    expect(page.locator("#notice")).to_be_hidden()
+    page.unroute("**/messages")
+    message(page).fill("and on")
+    page.keyboard.press("Enter")
+    expect(page.locator("#timeline .message--person")).to_have_count(3)
+    expect(page.locator(".error")).to_have_count(0)
 
 
 def test_the_loser_of_two_answers_is_told_and_keeps_the_text(
@@ -261,8 +314,13 @@ def test_the_loser_of_two_answers_is_told_and_keeps_the_text(
     ben.get_by_role("button", name="Submit").click()
     agent.answers(agent.asked[0])
     page.get_by_role("button", name="Submit").click()
-    expect(page.locator("#dock-notice")).to_contain_text("ben answered this")
+    expect(page.locator("#notice")).to_contain_text("ben answered this")
     expect(page.locator("#status")).to_contain_text("ben answered this")
+    page.unroute("**/live?*")
+    page.evaluate(RETURN)
+    agent.say("and on")
+    expect(page.locator("#timeline")).to_contain_text("and on")
+    expect(page.locator("#notice")).to_contain_text("ben answered this")  # an update does not take it away
     expect(page.locator("#timeline .leftover")).to_contain_text("my answer")
     expect(message(page)).to_be_focused()
     assert agent.answers(agent.asked[0]) == {"target": ["Staging"]}

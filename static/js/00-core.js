@@ -29,21 +29,37 @@
     if (!speaking) speak();
   };
 
-  // A message with a reason, beside the form it belongs to. It outlives live updates of the dock.
-  ui.notice = (text, href = '', label = '') => {
+  // A message with a reason, beside the form it belongs to. It outlives live updates of the dock, until the person
+  // puts it away or `kind` is settled: a form's id for a press that failed, or what else it is about.
+  ui.notice = (text, kind = '', href = '') => {
     let box = id('notice');
     if (!box) {
       if (!text) return;
-      box = document.createElement('p');
+      box = document.createElement('div');
       box.id = box.className = 'notice';
-      id('dock').after(box);
     }
-    const link = document.createElement('a');
-    link.href = href;
-    link.textContent = label;
-    box.replaceChildren(text, ' ', ...(href ? [link] : []));
+    const words = document.createElement('p');
+    words.textContent = text + ' ';
+    if (href) words.append(Object.assign(document.createElement('a'), { href, textContent: ui.word('signIn') }));
+    const close = document.createElement('button');
+    Object.assign(close, { type: 'button', className: 'icon-button', textContent: '✕', ariaLabel: ui.word('close') });
+    close.onclick = () => (ui.notice(''), ui.home());
+    box.replaceChildren(words, close);
+    box.dataset.kind = kind;
     box.hidden = !text;
+    // What has ended stands before what comes next.
+    if (text) id('dock')[kind === 'ended' ? 'before' : 'after'](box);
     ui.say(text);
+  };
+  ui.isSaid = (kind) => !!id('notice') && !id('notice').hidden && id('notice').dataset.kind === kind;
+  ui.settled = (kind) => ui.isSaid(kind) && (ui.notice(''), true);
+
+  // Where answering or writing begins: the question, the bar it is folded to, the message box.
+  ui.home = () => {
+    const places = ['dock-question', 'dock-fold', 'composer-text', 'composer', 'foot'].map(id);
+    const place = places.find((each) => each?.checkVisibility());
+    if (place.tabIndex < 0) place.tabIndex = -1;
+    place.focus();
   };
 
   // Signing in again elsewhere rotates the token: each request takes it fresh from the cookie (bugs case 72).
@@ -68,6 +84,6 @@
   ui.isForeign = (response) => response.status === 401 || response.status === 403 || /\/sign-in\//.test(response.url);
   ui.signIn = (code = 'signed_out') => {
     const back = encodeURIComponent(location.pathname + location.search);
-    ui.notice(ui.word(code), `/sign-in/?next=${back}`, ui.word('signIn'));
+    ui.notice(ui.word(code), 'session', `/sign-in/?next=${back}`);
   };
 }

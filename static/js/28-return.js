@@ -2,21 +2,19 @@
 {
   const ui = controlui;
   const { id, on } = ui;
-  let left = false; // told that the page is no longer theirs
-
   // Without typed text the page goes; with it, it says what has happened and keeps the text (bugs cases 71, 72).
   ui.leave = (status) => {
     const fresh = performance.getEntriesByType('navigation')[0]?.type === 'reload' && performance.now() < 10000;
     if (!fresh && (document.body.inert || !ui.isEdited())) return location.reload();
-    left = true;
     ui.sleep();
-    if (status === 404) ui.notice(ui.word('gone'));
+    if (status === 404) ui.notice(ui.word('gone'), 'session');
     else ui.signIn();
   };
 
   // A page out of the back/forward cache may be another person's by now: it shows nothing and does nothing
   // until the server has spoken (bugs case 35).
   let asked = true; // since it was covered
+  let told = false; // before the fetch under way, that the page is no longer theirs
   const cover = (covered) => {
     asked = !covered;
     document.body.inert = covered;
@@ -29,12 +27,11 @@
     on('pageshow', ({ persisted }) => persisted && (cover(true), ui.wake()), window);
     on('online', ui.wake, window);
     on('visibilitychange', () => document.hidden || ui.wake());
-    on('controlui:asking', () => (asked = true));
+    on('controlui:asking', () => ([asked, told] = [true, ui.isSaid('session')]));
     on('controlui:asked', ({ detail: ok }) => {
       if (!ok) return;
       if (asked) cover(false);
-      if (left) ui.notice('');
-      left = false;
+      if (told) ui.settled('session');
     });
   }
 }

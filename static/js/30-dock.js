@@ -4,7 +4,8 @@
   const { id, on } = ui;
   const VIEW = ['prompt', 'step', 'folded'];
   let composedAt = -Infinity;
-  let missed = false; // a newer draft came while the person was in the form
+  let missed = false; // a newer draft came while the person was in the form,
+  let told = false; // and the page has said so
 
   const controls = (within) => [...(within?.querySelectorAll('input:not([type=hidden]), textarea') ?? [])];
   const hidden = (within) => [...within.querySelectorAll('#dock-form input[type=hidden]')];
@@ -52,10 +53,16 @@
     if (url.href !== location.href) history.replaceState(history.state, '', url);
   };
 
+  const forget = () => (ui.settled('newer'), (told = false));
+
   // The form keeps its fields, the revision they began from, and what it knows of the other questions.
   const keep = (fresh) => {
     id('dock-fields').setAttribute('hx-morph-skip', '');
-    missed = fresh.dataset.revision !== id('dock').dataset.revision;
+    const newer = fresh.dataset.revision !== id('dock').dataset.revision;
+    missed = newer;
+    if (!newer) forget();
+    // While a save is under way, the newer one may be our own.
+    else if (!told && !ui.isUnsaved()) ui.notice(ui.word('newerElsewhere'), 'newer'), (told = true);
     fresh.dataset.revision = id('dock').dataset.revision;
     const theirs = hidden(fresh);
     theirs[0].before(...hidden(id('dock')).map((field) => field.cloneNode()));
@@ -81,6 +88,7 @@
     id('dock-fields')?.removeAttribute('hx-morph-skip');
     if (!was.kept) {
       missed = false;
+      forget();
       // A control once touched no longer follows its attributes: what the server says is put in by hand.
       for (const control of controls(id('dock'))) {
         if ('defaultChecked' in control && control.type !== 'textarea') control.checked = control.defaultChecked;

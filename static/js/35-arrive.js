@@ -7,19 +7,24 @@
   const focus = (element) => element?.focus({ preventScroll: true });
   const isDropped = () => document.activeElement === document.body || !document.activeElement.checkVisibility();
 
-  // Rows that were waiting before, and say now how they ended.
-  const sayEnded = (was) => {
+  // Rows that were waiting before, and say now how they ended; in sight where the panel that the person was at is gone.
+  const sayEnded = (was, isSeen = () => false) => {
     const rows = was.pending.map(id).filter((row) => row && row.dataset.status !== 'pending');
     for (const row of rows) {
-      const key = row.querySelector('.leftover') ? 'endedKept' : 'ended';
-      ui.say(ui.word(key, { outcome: words(row.querySelector('.summary-head')) }));
+      const kept = !!row.querySelector('.leftover');
+      const text = ui.word(kept ? 'endedKept' : 'ended', { outcome: words(row.querySelector('.summary-head')) });
+      if (row.dataset.about === was.prompt && isSeen(row, kept)) ui.notice(text, 'ended');
+      else ui.say(text);
     }
     return rows;
   };
 
   // After a live update.
   const arrive = (was, now) => {
-    const ended = sayEnded(was);
+    // A press whose reply never came, or came too late, has been done all the same.
+    const done = (was.prompt !== now.prompt || was.expires !== now.expires) && ui.settled('dock-form');
+    const isOwn = (row) => done && /answered|skipped/.test(row.dataset.status);
+    const ended = sayEnded(was, (row, kept) => kept || (was.inside && !isOwn(row)));
     const question = words(id('dock').querySelector('#dock-question, .bar-question'));
     if (now.prompt && !heard.has(now.prompt)) ui.say(ui.word('arrived', { question }));
     else if (+now.requests > +was.requests) ui.say(ui.word('another', { number: now.requests }));
@@ -33,16 +38,26 @@
   };
 
   // After the person's own press.
-  const settle = (was, now, same) => {
+  const settle = (was, now, same, pressed) => {
     ui.notice('');
-    const notice = id('dock').querySelector('#dock-notice .notice:not(.notice--choice), .error');
-    if (notice) ui.say(words(notice));
+    const notice = id('dock').querySelector('#dock-notice .notice:not(.notice--choice)');
+    const error = id('dock').querySelector('.error');
+    if (notice) {
+      // The next live update draws the dock without it.
+      ui.notice(words(notice), 'ended');
+      if (!notice.nextElementSibling) notice.parentElement.remove();
+      else notice.remove();
+      id('dock').hidden = !now.prompt;
+    } else if (error) ui.say(words(error));
     else sayEnded(was);
+    if (pressed === 'more-time') ui.say(words(id('dock-limit')));
     if (document.activeElement.matches('.error')) return; // what is wrong has taken the focus
     if (!same && !now.folded) focus(now.prompt ? id('dock-question') : id('composer-text'));
     else if (isDropped()) focus(id('dock-fold'));
     heard.add(now.prompt);
   };
 
-  on('controlui:dock', ({ detail: { was, now, same, live } }) => (live ? arrive(was, now) : settle(was, now, same)));
+  on('controlui:dock', ({ detail: { was, now, same, live, sent } }) =>
+    live ? arrive(was, now) : settle(was, now, same, sent?.submitter?.value),
+  );
 }

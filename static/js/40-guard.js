@@ -51,14 +51,22 @@
     if (focused && focused === ctx.before.focused && meaning(focused) !== ctx.before.meaning) ui.guard(focused);
   });
 
+  // The second half of a double click on Next must not be a Submit that has come into its place.
+  let first = '';
+  const isOther = ({ detail, target }) => {
+    const action = target.closest?.('button')?.value ?? '';
+    if (detail < 2) first = action;
+    return !!action && action !== first;
+  };
+
   const halt = (event) => {
     event.preventDefault();
     event.stopImmediatePropagation();
     ui.say(ui.word('justChanged'));
   };
-  on('click', (event) => event.isTrusted && isGuarded(control(event.target)) && halt(event));
+  on('click', (event) => event.isTrusted && (isOther(event) || isGuarded(control(event.target))) && halt(event));
   on('keydown', (event) => {
-    if (/^(Enter| |[1-9])$/.test(event.key) && isGuarded(control(event.target))) {
+    if (/^(Enter| |[1-9])$/.test(event.key) && isGuarded(control(event.target) ?? event.target)) {
       if (event.key === 'Enter' || event.target.tagName !== 'TEXTAREA') halt(event);
     }
   });

@@ -18,10 +18,9 @@
 
   const inDock = (event) => {
     const { key, target } = event;
-    const isText = target.tagName === 'TEXTAREA';
     const plain = !event.ctrlKey && !event.metaKey && !event.altKey && !event.shiftKey;
     if (key === 'Escape' && plain) press(event, '[data-action=fold]');
-    else if (key === 'Enter' && isText && (event.ctrlKey || event.metaKey)) press(event, '#dock-go');
+    else if (key === 'Enter' && (event.ctrlKey || event.metaKey)) press(event, '#dock-go'); // wherever one is in it
     else if (plain && /^[1-9]$/.test(key) && target.matches('[data-options] input')) {
       const list = target.closest('[data-options]');
       const place = [...list.querySelectorAll('input, textarea')][key - 1];

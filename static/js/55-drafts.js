@@ -30,8 +30,9 @@
       const { code } = response?.status < 500 ? await response.json().catch(() => ({})) : {};
       if (code === 'session_renewed' && failures < 3) return plan(0); // its reply has brought a fresh token
       if (code === 'signed_out' || code === 'other_person') return ui.signIn(code);
-      if (response && response.status < 500 && response.status !== 429) return ui.notice(ui.word('notKept'));
-      if (failures === 2) ui.notice(ui.word('notSaved'));
+      const tell = (key) => ui.notice(ui.word(key), name + ' draft');
+      if (response && response.status < 500 && response.status !== 429) return tell('notKept');
+      if (failures === 2 && !ui.isSaid(name)) tell('notSaved'); // a press that failed says more
       const asked = 1000 * (response?.headers.get('Retry-After') || 0);
       plan(Math.max(asked, Math.min(30000, 500 * 2 ** failures)));
     };
@@ -52,7 +53,7 @@
         if (![404, 409, 410].includes(response?.status)) return failed(response);
         ui.sync(); // ended meanwhile; not awaited, since a fetch may wait for this very save
       }
-      if (failures > 1) ui.notice('');
+      ui.settled(name + ' draft');
       failures = 0;
     };
 
@@ -75,6 +76,7 @@
       hold: () => {
         clearTimeout(timer);
         unsaved = false;
+        failures = 0;
       },
     };
   };

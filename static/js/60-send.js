@@ -10,6 +10,10 @@
   const formOf = (ctx) => (ctx.form ??= FORMS.includes(ctx.sourceElement?.id) ? ctx.sourceElement : null);
   const isOurs = (ctx) => !!formOf(ctx) && ctx.request.method === 'POST';
   const buttons = (form) => [...form.querySelectorAll('button')];
+  const messages = () => [...document.querySelectorAll('#timeline .message--person')];
+  const textOf = (ctx) => new URLSearchParams(ctx.request.body).get('text').replace(/\r\n/g, '\n');
+  let lost = null; // a message that seemed not to be sent
+  let offline = ''; // the form of a press that failed for that
 
   const begin = (form, pressed) => {
     const label = pressed?.textContent;
@@ -31,6 +35,29 @@
     });
   };
 
+  // The message is saved: its text goes, what was typed since stays.
+  const take = (ctx) => {
+    const box = id('composer-text');
+    const sent = textOf(ctx);
+    if (box?.value.startsWith(sent)) box.value = box.value.slice(sent.length);
+    lost = null;
+  };
+
+  // It was saved, and only its reply never came: its row says so.
+  const find = () => {
+    const mine = document.querySelector('.account-name').textContent;
+    const isIt = (row) =>
+      !lost.shown.includes(row.id) &&
+      row.querySelector('bdi').textContent === mine &&
+      row.querySelector('.as-typed').textContent.trim() === textOf(lost).trim();
+    if (!lost || !messages().some(isIt)) return false;
+    take(lost);
+    id('composer').elements.key.value = ui.tab + Date.now(); // the next one is another message
+    ui.savers.composer.touch();
+    ui.settled('composer');
+    return true;
+  };
+
   // Not done: say why. The form is as it was; its draft is saved as soon as that works.
   const refuse = async (ctx, response) => {
     const form = ctx.form;
@@ -46,7 +73,10 @@
     const words = { 0: navigator.onLine ? 'unreachable' : 'offlineSend', 404: 'gone', 413: 'tooLarge', 429: 'tooMany' };
     const said = /plain/.test(headers?.get('Content-Type')) && body.length < 300 && body;
     const wait = headers?.get('Retry-After') ?? '';
-    ui.notice(message || said || ui.word(words[status] ?? 'serverError', { status, wait }));
+    if (form.id === 'composer') lost = ctx;
+    if (find()) return;
+    offline = !status && !navigator.onLine && form.id;
+    ui.notice(message || said || ui.word(words[status] ?? 'serverError', { status, wait }), form.id);
   };
 
   on('submit', (event) => {
@@ -60,6 +90,7 @@
   on('htmx:before:request', ({ detail: { ctx } }) => {
     if (!isOurs(ctx)) return;
     ui.savers[ctx.form.id].hold();
+    ctx.shown = messages().map((row) => row.id);
     begin(ctx.form, ctx.request.submitter);
   });
   on('htmx:before:response', (event) => {
@@ -86,13 +117,16 @@
     if (ctx.status === 'swapped') ctx.form.retried = false;
   });
 
-  // The message is saved: its text goes, what was typed since stays.
+  on('controlui:asked', ({ detail: ok }) => {
+    if (!ok || !offline) return;
+    if (ui.isSaid(offline)) ui.notice(ui.word('backOnline'), offline);
+    offline = '';
+  });
+
   on('htmx:after:swap', ({ detail: { ctx } }) => {
-    const box = id('composer-text');
-    if (!isOurs(ctx) || ctx.form.id !== 'composer' || !box) return;
-    const sent = new URLSearchParams(ctx.request.body).get('text').replace(/\r\n/g, '\n');
-    if (ctx.response.raw.ok) box.value = box.value.startsWith(sent) ? box.value.slice(sent.length) : box.value;
-    if (ctx.response.raw.ok) ui.toEnd();
+    if (!isOurs(ctx)) return find();
+    if (ctx.form.id !== 'composer') return;
+    if (ctx.response.raw.ok) take(ctx), ui.toEnd();
     ui.notice('');
   });
 }
