@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from django.conf import settings
+from django.urls import reverse
 from drf_spectacular.utils import OpenApiParameter
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -31,6 +32,13 @@ from .models import Prompt
 
 PROMPT_ID = "[A-Za-z0-9_-]{1,128}"
 ID = id_parameter(PROMPT_ID, "The question's id.")
+PAGE = OpenApiParameter(
+    "Link",
+    {"type": "string"},
+    OpenApiParameter.HEADER,
+    description='The page on which people see the question, as `<address>; rel="alternate"`.',
+    response=[200, 201],
+)
 STATUSES = (*Prompt.Status.values, "no_answer")
 STATUS = OpenApiParameter(
     "status",
@@ -56,7 +64,7 @@ class AskView(ApiView):
             200: ("Prompt", "The prompt that this key or id had opened before."),
         },
         errors=(403, 409),
-        parameters=(IDEMPOTENCY_KEY, REPLAYED),
+        parameters=(IDEMPOTENCY_KEY, REPLAYED, PAGE),
         tag="Questions",
     )
     def post(self, request: Request) -> Response:
@@ -67,7 +75,10 @@ class AskView(ApiView):
         prompt, created = transitions.open_prompt(
             agent=agent, ask=ask, body_digest=schema.body_digest(request.data), key=key
         )
-        return record_response(queries.record(prompt, for_agent=True), created=created, replayed=not created)
+        response = record_response(queries.record(prompt, for_agent=True), created=created, replayed=not created)
+        page = settings.PUBLIC_URL + reverse("conversation", args=[prompt.conversation.uid])
+        response["Link"] = f'<{page}>; rel="alternate"; type="text/html"'
+        return response
 
 
 class QuestionsView(ApiView):

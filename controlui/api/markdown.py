@@ -13,12 +13,15 @@ server shows the same at `/api/docs`, and the document itself at `/api/schema`.
 
 Send `Authorization: Bearer <token>` with every call. An agent's token asks and waits; a person's answers and
 skips. Every error has one shape, [Error](#error), and an input's faults come all at once.
+
+## Error statuses
+
 """
 
 
 def render(api: Api) -> str:
     """The whole page."""
-    lines = [HEAD.format(title=api.title, text=api.text)]
+    lines = [HEAD.format(title=api.title, text=api.text) + "\n".join(table(("Status", "When"), api.errors))]
     for tag, operations in api.tags:
         lines.append(f"## {tag}\n")
         for operation in operations:

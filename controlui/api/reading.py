@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from controlui.rest.docs import ERRORS, EVERYWHERE
+
 Document = dict[str, Any]
 
 
@@ -58,6 +60,7 @@ class Api:
 
     title: str
     text: str
+    errors: list[tuple[str, str]]
     tags: list[tuple[str, list[Operation]]]
     components: list[Component]
 
@@ -70,7 +73,8 @@ def read(document: Document) -> Api:
             tags.setdefault(operation["tags"][0], []).append(read_operation(method, path, operation))
     components = [read_component(name, shape) for name, shape in document["components"]["schemas"].items()]
     info = document["info"]
-    return Api(info["title"], info["description"], sorted(tags.items()), components)
+    errors = [(str(status), text) for status, text in sorted((ERRORS | EVERYWHERE).items())]
+    return Api(info["title"], info["description"], errors, sorted(tags.items()), components)
 
 
 def read_operation(method: str, path: str, operation: Document) -> Operation:

@@ -22,6 +22,11 @@ ERRORS = {
     429: "Too many requests; `Retry-After` says when to go on.",
     503: "The database is busy or gone. Nothing was changed; `Retry-After` says when to try again.",
 }
+# Of an address, not of one operation.
+EVERYWHERE = {
+    400: "The body is no strict JSON in UTF-8, or the host name is not one of this server's (`bad_host`).",
+    405: "The address has no such method; `Allow` names those that it has.",
+}
 ALWAYS = (401, 404, 406, 429, 503)
 WITH_BODY = (400, 413, 415, 422)
 

@@ -111,7 +111,7 @@ def test_the_readable_page_needs_no_script_and_nothing_from_elsewhere() -> None:
     assert "script-src" not in response["Content-Security-Policy"]
     assert "default-src 'self'" in response["Content-Security-Policy"]
     assert not re.search(r"<script|<style|\sstyle=|\son\w+=|https?://", html)
-    assert re.findall(r'(?:src|href)="(?!#)([^"]+)"', html) == ["data:,", "/api/docs.css", "/api/schema"]
+    assert re.findall(r'(?:src|href)="(?!#)([^"]+)"', html) == ["data:,", "/api/docs.css", "/", "/api/schema"]
     assert "`" not in html, "what is code is shown as code"
     for _path, _method, operation in operations():
         assert f'id="{operation["operationId"]}"' in html
@@ -128,6 +128,13 @@ def test_the_style_sheet_of_the_page_is_our_own() -> None:
 @pytest.mark.parametrize("path", ["/api/schema", "/api/docs", "/api/docs.css"])
 def test_the_descriptions_are_only_read(path: str) -> None:
     assert Client().post(path).status_code == 405
+
+
+def test_every_status_of_an_error_is_listed_once() -> None:
+    statuses = [status for status, _text in reading.read(openapi.description()).errors]
+    assert statuses == ["400", "401", "403", "404", "405", "406", "409", "413", "415", "422", "429", "503"]
+    html = Client().get("/api/docs").content.decode()
+    assert all(f"<td>{status}</td>" in html for status in statuses)
 
 
 def test_docs_api_md_is_fresh() -> None:
