@@ -13,11 +13,12 @@ import urllib.request
 from collections.abc import Callable
 from datetime import datetime
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import urljoin, urlsplit
 
 from . import local
 
 UNSAFE = re.compile("[\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+PAGE_LINK = re.compile(r'<(?P<page>[^>]*)>; rel="alternate"')
 LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
 # A wait ends after at most this long and is taken up again: below the idle time of common proxies.
 WAIT_SECONDS = 50
@@ -91,10 +92,14 @@ def await_server(seconds: float) -> None:
 
 
 class Client:
-    """Calls the API. `find` is asked at each call: a server may come back on another port."""
+    """Calls the API. `find` is asked at each call: a server may come back on another port.
+
+    `page`: the address for people that goes with what was opened last, as the server names it in `Link`.
+    """
 
     def __init__(self, find: Callable[[], local.LocalServer] = find_server) -> None:
         self.find = find
+        self.page = ""
 
     def call(
         self, method: str, path: str, body: Record | None = None, *, key: str = "", seconds: float = ANSWER_SECONDS
@@ -112,6 +117,8 @@ class Client:
         try:
             with opener(server.url).open(request, timeout=seconds) as answer:
                 found: Record = json.load(answer)
+                link = PAGE_LINK.match(answer.headers.get("Link", ""))
+                self.page = urljoin(f"{server.url}/", link["page"] if link else "")
                 return found
         except urllib.error.HTTPError as error:
             raise self.fault(error) from error

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 import signal
 from typing import Any
+from urllib.request import urlopen
 
 import pytest
 
@@ -44,6 +46,17 @@ def test_ask_prints_the_result_alone_and_exits_0_once_answered(served: Place, ow
         {"status": "answered", "answers": {"answers": {"answer": ["Staging (Recommended)"]}}}
     ]
     assert "Waiting for an answer" in asking.errors
+    [page] = re.findall(r"at (http://[^/]+/c/[\w-]+/) ", asking.errors)
+    assert page.startswith(served.server["url"])
+    assert urlopen(page).status == 200
+
+
+def test_ask_needs_two_to_four_options_and_shows_how(place: Place) -> None:
+    for options, words in (([], "0 options were given"), (["A"], "1 option was given"), (list("ABCDE"), "5 options")):
+        errors = place.run("ask", "Where?", *options, code=2).errors
+        assert "2 to 4 options" in errors
+        assert words in errors
+        assert 'python manage.py ask "Deploy where?"' in errors
 
 
 def test_ask_takes_several_values_a_timeout_and_a_session(served: Place, owner: str) -> None:

@@ -40,7 +40,8 @@ def refused(*words: str) -> str:
 @pytest.mark.django_db
 @pytest.mark.parametrize("group", ["admins", "operators", "guests"])
 def test_create_user_makes_a_person_of_the_group(group: str) -> None:
-    printed("create_user", "kim", "--group", group)
+    said = printed("create_user", "kim", "--group", group)
+    assert said[-1].startswith(f"Created the account kim in the group {group}.")
     user = User.objects.get(username="kim")
     assert [found.name for found in user.groups.all()] == [group]
     assert not user.has_usable_password()

@@ -11,20 +11,28 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from controlui.ops.client import GRACE_SECONDS, Client, NoServer, Record, Refused, as_json
+from questions.schema import OPTIONS_MAX, OPTIONS_MIN
 
 ANSWERED, REFUSED, NO_ANSWER = 0, 2, 3
+HOW_MANY = f"{OPTIONS_MIN} to {OPTIONS_MAX} options"
+EXAMPLE = 'python manage.py ask "Deploy where?" "Staging (Recommended)" "Production"'
 
 
 class Command(BaseCommand):
     """Opens one question, waits for its end, prints the result as JSON and nothing else on stdout."""
 
-    help = "Asks the running server a question as agent `shell`, and waits. Exit 0 answered, 3 no answer, 2 refused."
+    help = (
+        "Asks the running server a question as agent `shell`, and waits. Exit 0 answered, 3 no answer, 2 refused. "
+        f"For example: {EXAMPLE}"
+    )
     requires_system_checks = ()
 
     def add_arguments(self, parser: CommandParser) -> None:
         """The question, its options, and what an ask may carry."""
         parser.add_argument("question")
-        parser.add_argument("options", nargs="*", metavar="option", help="2 to 4 of them; the recommended one first")
+        parser.add_argument(
+            "options", nargs="*", metavar="option", help=f"{HOW_MANY}, each in quotes; the recommended one first"
+        )
         parser.add_argument("--header", default="Question", help="a short label, cut to 12 characters")
         parser.add_argument("--multi", action="store_true", help="several options may be chosen")
         parser.add_argument("--timeout", type=int, help="seconds to wait for the person (30 to 3600; 900)")
@@ -33,6 +41,12 @@ class Command(BaseCommand):
     def handle(self, *, question: str, options: list[str], **given: Any) -> None:
         """Asks and waits; Ctrl-C or SIGTERM withdraws the question."""
         signal.signal(signal.SIGTERM, interrupt)
+        if not OPTIONS_MIN <= len(options) <= OPTIONS_MAX:
+            given_words = f"{len(options)} {'option was' if len(options) == 1 else 'options were'} given"
+            raise CommandError(
+                f"A question needs {HOW_MANY} after it, each in quotes; {given_words}.\nFor example: {EXAMPLE}",
+                returncode=REFUSED,
+            )
         client = Client()
         ask = ask_body(question, options, **given)
         try:
@@ -57,7 +71,7 @@ class Command(BaseCommand):
             if not gone.reached:
                 raise
             record = client.persist("POST", "/ask", ask, until=time.monotonic() + GRACE_SECONDS)
-        self.stderr.write(f"Waiting for an answer at {client.find().url}/ (Ctrl-C withdraws the question).")
+        self.stderr.write(f"Waiting for an answer at {client.page} (Ctrl-C withdraws the question).")
         return record
 
     def withdraw(self, client: Client, record: Record) -> Record:

@@ -28,5 +28,5 @@ class Command(OpsCommand):
         with transaction.atomic():
             agent = create_agent(name=name, owner=user, webhook_url=webhook)
             token = create_token(agent=agent)
-        self.stdout.write(f"Made the agent {agent.name}. Its token, shown only now:")
+        self.stdout.write(f"Created the agent {agent.name}. Its token, shown only now:")
         self.stdout.write(token)

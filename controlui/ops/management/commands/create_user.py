@@ -25,5 +25,6 @@ class Command(OpsCommand):
         """Says what was made and what comes next."""
         user = create_user(username=name, group=group)
         self.stdout.write(
-            f"Made {user.username}, of {group}. To sign in: python manage.py sign_in_link {user.username}"
+            f"Created the account {user.username} in the group {group}. "
+            f"To sign in: python manage.py sign_in_link {user.username}"
         )
