@@ -13,6 +13,7 @@ from django.template.loader import render_to_string
 from django.urls import reverse
 from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import get_language
+from django.utils.translation import gettext as _
 
 from controlui.chat import access, clock
 from controlui.chat.access import Actor
@@ -80,6 +81,13 @@ class LiveState:
     ticket: str
 
 
+def title_of(conversation: Conversation) -> str:
+    """What people call it. What an agent asks outside of any conversation has a place, and no name of its own."""
+    if conversation.sessionless:
+        return _("Questions from %(agent)s") % {"agent": conversation.agent.name}
+    return str(conversation)
+
+
 def list_items(actor: Actor, current: Conversation | None = None) -> list[ConversationItem]:
     """The list of conversations with what waits in each, in two queries."""
     conversations = conversation_list(actor, current)
@@ -87,7 +95,7 @@ def list_items(actor: Actor, current: Conversation | None = None) -> list[Conver
     return [
         ConversationItem(
             conversation=item,
-            title=str(item),
+            title=title_of(item),
             url=reverse("conversation", args=[item.uid]),
             current=current is not None and item.pk == current.pk,
             waiting=waiting.get(item.pk, 0),
@@ -185,11 +193,12 @@ def full_page(
     kept = composer_draft(place)
     live = live_state(place, items, kept)
     may_speak = access.may_speak(place.actor, place.conversation)
+    title, agent_name = title_of(place.conversation), place.conversation.agent.name
     waits_here = any(item.current and item.waiting for item in items)
     context = {
         "conversation": place.conversation,
-        "title": str(place.conversation),
-        "agent_name": place.conversation.agent.name,
+        "title": title,
+        "agent_name": "" if agent_name == title or place.conversation.sessionless else agent_name,
         "rows": rows_html(place, history.rows),
         "earlier": history.earlier,
         "before": before,
