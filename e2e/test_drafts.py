@@ -289,6 +289,7 @@ def test_a_message_that_arrived_without_its_reply_is_known_by_its_row(page: Page
     message(page).fill("once")
     page.keyboard.press("Enter")
     expect(page.locator("#timeline .message--person")).to_have_count(1)
+    expect(message(page)).to_have_value("")
     message(page).fill("once")  # the same words again are another message
     page.route("**/messages", lose)
     page.keyboard.press("Enter")
