@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -32,7 +32,7 @@ def faults(page: Page) -> list[str]:
 
 
 @pytest.fixture(params=LOOKS, ids=[f"{scheme}-{language}-{size['width']}" for scheme, language, size in LOOKS])
-def looked(request: pytest.FixtureRequest, person: Callable[..., BrowserContext], agent: Agent) -> Iterator[Page]:
+def looked(request: pytest.FixtureRequest, person: Callable[..., BrowserContext], agent: Agent) -> Page:
     """A page in one of the looks."""
     scheme, language, viewport = request.param
     context = person("ana", color_scheme=scheme, locale=language, viewport=viewport)
