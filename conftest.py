@@ -129,3 +129,20 @@ def ask(agent: Agent, conversation: Conversation) -> Callable[..., Prompt]:
         return prompt
 
     return opened
+
+
+@pytest.fixture
+def agent_accepts(agent: Agent) -> Callable[[], int]:
+    """Lets the agent read its inbox and accept everything in it, again and again; how many it was."""
+    from outbox.transitions import confirm
+    from outbox.transports import inbox
+
+    def accept() -> int:
+        accepted = 0
+        while claims := inbox.take(agent):
+            for claimed in claims:
+                confirm(delivery=claimed.delivery, lease=claimed.lease)
+                accepted += 1
+        return accepted
+
+    return accept

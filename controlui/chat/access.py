@@ -6,7 +6,9 @@ Unknown and forbidden are the same NotFound (design rule 8). One condition per l
 from __future__ import annotations
 
 import datetime as dt
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
 
 from django.contrib.auth.models import Group
 from django.db.models import Q, QuerySet
@@ -19,6 +21,8 @@ from .ids import can_exist, digest
 from .models import Agent, Conversation, Membership, Stream, Token, User
 from .prepared import Prepared
 
+T = TypeVar("T")
+
 ADMINS, OPERATORS, GUESTS = "admins", "operators", "guests"
 TOUCH_EVERY = dt.timedelta(minutes=1)
 
@@ -27,6 +31,8 @@ _tokens = Prepared(
     lambda value: Token.objects.select_related("agent__owner", "user").filter(digest=value, revoked_at=None), str
 )
 _groups = Prepared(lambda user: Group.objects.filter(user=user), int)
+_conversations = Prepared(lambda uid: Conversation.objects.select_related("agent__owner").filter(uid=uid), str)
+_streams = Prepared(lambda place: Stream.objects.filter(conversation=place).order_by("pk"), int)
 _members = Prepared(lambda place, user: Membership.objects.filter(conversation=place, user=user), int, int)
 
 
@@ -96,6 +102,37 @@ def conversations_for(actor: Actor) -> QuerySet[Conversation]:
     return everything.filter(takes_part, sessionless=False)
 
 
+class ByRole(Generic[T]):
+    """A prepared query whose shape hangs on what the person may see: one for each role. `build` gets an Actor that
+    stands for any person of that role, then the marks of `kinds`."""
+
+    def __init__(self, build: Callable[..., QuerySet[Any, T]], *kinds: type) -> None:
+        self.build, self.kinds = build, kinds
+        self.prepared: dict[frozenset[str], Prepared[T]] = {}
+
+    def __call__(self, user: User, *values: Any) -> list[T]:
+        role = role_of(user)
+        if role not in self.prepared:
+            self.prepared[role] = Prepared(
+                lambda pk, *marks: self.build(stand_in(pk, role), *marks), int, *self.kinds, needs_all=False
+            )
+        return self.prepared[role](user.pk, *values)
+
+
+def role_of(user: User) -> frozenset[str]:
+    """What of a person decides which rows they may see, beside who they are."""
+    if not user.is_active:
+        return frozenset()
+    return frozenset({ADMINS}) if is_admin(user) else group_names(user) & {OPERATORS, GUESTS}
+
+
+def stand_in(pk: int, role: frozenset[str]) -> Actor:
+    """Somebody with a role, who is not in the database."""
+    user = User(pk=pk, is_active=True)
+    user._group_names = role  # type: ignore[attr-defined]
+    return Actor(user=user)
+
+
 def takes_part(actor: Actor, conversation: Conversation) -> bool:
     """Whether the actor may open this very conversation: the rule of `conversations_for` for a row already read
     (its agent too)."""
@@ -118,8 +155,8 @@ def get_conversation_for(actor: Actor, uid: str, *, need: str = "read") -> Conve
 
     Raises NotFound when it is unknown or not the actor's, Forbidden when they may only read it.
     """
-    conversation = conversations_for(actor).filter(uid=uid).first() if can_exist(uid) else None
-    if conversation is None:
+    conversation = next(iter(_conversations(uid)), None) if can_exist(uid) else None
+    if conversation is None or not takes_part(actor, conversation):
         raise NotFound
     if need == "write":
         require_voice(actor, conversation)
@@ -184,7 +221,7 @@ def visible_streams(actor: Actor, conversation: Conversation) -> list[Stream]:
     """The streams of a conversation that the actor may see; they must be allowed to open it."""
     return [
         stream
-        for stream in Stream.objects.filter(conversation=conversation).order_by("pk")
+        for stream in _streams(conversation.pk)
         if not stream.prompts or sees_prompts_for(actor, conversation, stream.audience_id)
     ]
 

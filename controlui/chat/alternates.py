@@ -170,3 +170,14 @@ def sent(draft: Draft, column: str, text: str, *, tab: str, tab_seq: int, revisi
     changed = (getattr(draft, column), draft.alternates) != before
     draft.revision += int(changed)
     return changed
+
+
+def put_back(draft: Draft, column: str, value: Any) -> None:
+    """A value that was sent and taken back: the present one if there is none, else beside it."""
+    present = getattr(draft, column)
+    if is_blank(present):
+        setattr(draft, column, value)
+    elif value != present:
+        draft.alternates = bounded(draft, column, [*draft.alternates, {"tab": "", column: value}], present)
+    draft.tab = ""
+    draft.revision += 1

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import secrets
+
+SIGNING_PREFIX = "whsec_"
 
 
 def new_uid() -> str:
@@ -19,6 +22,11 @@ def can_exist(uid: str) -> bool:
 def new_token(prefix: str) -> str:
     """A bearer token, `prefix_` and 256 bits: shown once, kept only as a digest."""
     return f"{prefix}_{secrets.token_urlsafe(32)}"
+
+
+def new_signing_secret() -> str:
+    """A secret for a webhook's signatures: `whsec_` and 192 bits of chance in base64 (Standard Webhooks)."""
+    return SIGNING_PREFIX + base64.b64encode(secrets.token_bytes(24)).decode()
 
 
 def digest(text: str) -> str:

@@ -24,7 +24,10 @@ class Agent(models.Model):
 
     name = models.CharField(max_length=100, unique=True)
     owner = models.ForeignKey(User, null=True, blank=True, on_delete=models.SET_NULL, related_name="agents")
-    webhook_url = models.URLField(blank=True, default="")
+    # Where deliveries go; without an address the agent reads its inbox. The secret signs what is sent there.
+    webhook_url = models.URLField(blank=True, default="", max_length=2000)
+    webhook_secret = models.CharField(max_length=64, blank=True, default="")
+    inbox_read_at = models.DateTimeField(null=True, blank=True)
     created_at = models.DateTimeField(auto_now_add=True)
 
     def __str__(self) -> str:
@@ -202,6 +205,8 @@ class Message(models.Model):
     reply_to = models.ForeignKey("self", null=True, on_delete=models.SET_NULL, related_name="+")
     text = models.TextField()
     created_at = models.DateTimeField()
+    # An answer that the agent turned out to have accepted after another had settled its question.
+    late = models.BooleanField(default=False)
     # Unique in the conversation, so that a repeat finds the first; empty when the sender named none.
     idempotency_key = models.CharField(max_length=200, null=True)
 

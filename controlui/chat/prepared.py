@@ -4,71 +4,123 @@ most of ours take to run (bench/README.md). The rows, their related rows and the
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Callable, Sequence
 from typing import Any, Generic, TypeVar
 
 from django.db import connection
-from django.db.models import Model, QuerySet
+from django.db.models import QuerySet
 from django.db.models.query import get_related_populators
 
-M = TypeVar("M", bound=Model)
+T = TypeVar("T")
 
-# Where a parameter goes: text for a text column, a number for a number's. No real value looks like one of these.
-TEXT_MARKS = tuple(f"\x01prepared-{number}\x01" for number in range(9))
-NUMBER_MARKS = tuple(range(-7_070_707_000, -7_070_707_009, -1))
+# Where a parameter goes: a value of its kind that no real one looks like. One of the few that may be `list` stands for
+# ids in an IN, which is compiled for 1, 2, 4, 8, ... of them and filled up with the last.
+TEXT = "\x01prepared-{}\x01"
+NUMBER = -7_070_707_000
+MOMENT = dt.datetime(1907, 7, 7, tzinfo=dt.UTC)
 
 
-class Prepared(Generic[M]):
+class Prepared(Generic[T]):
     """A queryset with places for its parameters, compiled at the first use.
 
-    `build` gets one mark for each of `kinds` (`str` or `int`) and returns the queryset that filters by them as if
-    they were values; `select_related` and `only` are kept, prefetches are not. Calling it gives the list of rows.
+    `build` gets one mark for each of `kinds` (`str`, `int`, `dt.datetime`, or `list` for the ids of an IN) and returns
+    the queryset that filters by them as if they were values. `select_related`, `only`, annotations and `values_list`
+    are kept; prefetches are not. Calling it gives the list of rows. A parameter that the SQL does not have is a
+    mistake, unless `needs_all` is false.
     """
 
-    def __init__(self, build: Callable[..., QuerySet[M]], *kinds: type) -> None:
-        self.marks = [
-            (TEXT_MARKS if kind is str else NUMBER_MARKS)[number] for number, kind in enumerate(kinds)
-        ]  # fmt: skip
-        self.build = build
-        self.compiled: _Compiled | None = None
+    def __init__(self, build: Callable[..., QuerySet[Any, T]], *kinds: type, needs_all: bool = True) -> None:
+        self.build, self.kinds, self.needs_all = build, kinds, needs_all
+        self.compiled: dict[tuple[int, ...], _Compiled] = {}
 
-    def __call__(self, *values: Any) -> list[M]:
-        compiled = self.compiled
+    def __call__(self, *values: Any) -> list[T]:
+        sizes: tuple[int, ...] = ()
+        if list in self.kinds:
+            values = tuple(padded(value) if isinstance(value, list) else value for value in values)
+            sizes = tuple(len(value) for value in values if isinstance(value, list))
+        compiled = self.compiled.get(sizes)
         if compiled is None:
-            compiled = self.compiled = _Compiled(self.build(*self.marks), self.marks)
+            compiled = self.compiled[sizes] = self.compile(sizes)
         return compiled.rows(values)
+
+    def compile(self, sizes: tuple[int, ...]) -> _Compiled:
+        """The SQL for IN lists of these sizes."""
+        marks: list[Any] = []
+        left = list(sizes)
+        for number, kind in enumerate(self.kinds):
+            if kind is list:
+                marks.append([NUMBER - 1000 * (number + 1) - place for place in range(left.pop(0))])
+            elif kind is dt.datetime:
+                marks.append(MOMENT + dt.timedelta(days=number))
+            else:
+                marks.append(TEXT.format(number) if kind is str else NUMBER - number)
+        compiled = _Compiled(self.build(*marks), marks)
+        assert not self.needs_all or not compiled.unused, f"parameters {compiled.unused} are not in {compiled.sql}"
+        return compiled
+
+
+def padded(values: list[Any]) -> list[Any]:
+    """As many as the next power of two, the last one again and again: few sizes are compiled."""
+    size = 1 << (len(values) - 1).bit_length()
+    return values + values[-1:] * (size - len(values))
 
 
 class _Compiled:
-    """The SQL of a queryset and what turns its rows into objects, as `ModelIterable` does."""
+    """The SQL of a queryset and what turns its rows into objects, as `ModelIterable` does; tuples for `values_list`."""
 
-    def __init__(self, queryset: QuerySet[Any], marks: Sequence[Any]) -> None:
+    def __init__(self, queryset: QuerySet[Any, Any], marks: Sequence[Any]) -> None:
         self.compiler = queryset.query.get_compiler(connection=connection)
-        self.sql, self.params = self.compiler.as_sql()
-        klass = self.compiler.klass_info or {}
-        select = self.compiler.select
-        self.model = klass["model"]
-        self.start, self.end = klass["select_fields"][0], klass["select_fields"][-1] + 1
-        self.names = [column[0].target.attname for column in select[self.start : self.end]]
-        self.related = get_related_populators(klass, select, connection.alias)  # type: ignore[call-arg]  # the stubs are ahead of 5.2
+        self.sql, params = self.compiler.as_sql()
+        select, klass = self.compiler.select, self.compiler.klass_info
         self.converters = self.compiler.get_converters([column[0] for column in select])
-        # By place: the index of the value that goes there, or None for a constant of the query.
-        self.places = [marks.index(param) if param in marks else None for param in self.params]
-        missing = set(range(len(marks))) - set(self.places)
-        assert not missing, f"parameters {missing} are not in {self.sql}"
+        self.model = None
+        if klass and getattr(queryset, "_fields", None) is None:  # else `values_list`
+            self.model = klass["model"]
+            self.start, self.end = klass["select_fields"][0], klass["select_fields"][-1] + 1
+            self.names = [column[0].target.attname for column in select[self.start : self.end]]
+            self.related = get_related_populators(klass, select, connection.alias)  # type: ignore[call-arg]  # the stubs are ahead of 5.2
+            self.annotations = self.compiler.annotation_col_map or {}
+        # What each parameter is: a constant of the query, a value, or one of a list's.
+        places: dict[Any, tuple[int, int | None]] = {}
+        for number, mark in enumerate(marks):
+            if isinstance(mark, list):
+                places |= {item: (number, index) for index, item in enumerate(mark)}
+            else:
+                places[adapted(mark)] = (number, None)
+        self.params = [(param, places.get(param)) for param in params]
+        self.unused = set(places.values()) - {place for _param, place in self.params}
 
     def rows(self, values: Sequence[Any]) -> list[Any]:
         """Runs it."""
-        params = [
-            param if place is None else values[place] for param, place in zip(self.params, self.places, strict=True)
-        ]
+        values = [adapted(value) for value in values]
+        params = []
+        for param, place in self.params:
+            if place is None:
+                params.append(param)
+            else:
+                number, index = place
+                params.append(values[number] if index is None else values[number][index])
         with connection.cursor() as cursor:
             cursor.execute(self.sql, params)
             rows = cursor.fetchall()
-        found = []
-        for row in self.compiler.apply_converters(rows, self.converters) if self.converters else rows:
-            one = self.model.from_db(connection.alias, self.names, row[self.start : self.end])
-            for populator in self.related:
-                populator.populate(row, one)
-            found.append(one)
-        return found
+        if self.converters:
+            rows = self.compiler.apply_converters(rows, self.converters)
+        if self.model is None:
+            return [tuple(row) for row in rows]
+        return [self.row(row) for row in rows]
+
+    def row(self, row: Sequence[Any]) -> Any:
+        """One object, with its related ones and annotations."""
+        assert self.model is not None
+        one = self.model.from_db(connection.alias, self.names, row[self.start : self.end])
+        for populator in self.related:
+            populator.populate(row, one)
+        for name, column in self.annotations.items():
+            setattr(one, name, row[column])
+        return one
+
+
+def adapted(value: Any) -> Any:
+    """A parameter as the database's driver takes it."""
+    return connection.ops.adapt_datetimefield_value(value) if isinstance(value, dt.datetime) else value

@@ -13,9 +13,10 @@ from django.utils import timezone
 
 from controlui.errors import NotFound
 
-from .access import Actor, conversations_for, may_speak, visible_streams
+from .access import Actor, ByRole, conversations_for, may_speak, visible_streams
 from .ids import can_exist
 from .models import Conversation, Membership, Message, Run, Stream, wire_time
+from .prepared import Prepared
 
 # A fold of work never holds more notes than this: one push redraws one fold.
 WORK_CHUNK = 50
@@ -76,7 +77,7 @@ def sort_key(moment: dt.datetime) -> str:
     return moment.astimezone(dt.UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 
-def messages_of(streams: Iterable[Stream]) -> QuerySet[Message]:
+def messages_of(streams: Iterable[Stream | int]) -> QuerySet[Message]:
     """The messages of streams that the caller may see, with what a row shows."""
     return Message.objects.filter(stream__in=list(streams)).select_related("author", "run", "reply_to", "stream")
 
@@ -180,6 +181,11 @@ def rows_for(messages: Iterable[Message]) -> list[Row]:
     return sorted(rows.values(), key=lambda row: (row.at, row.id))
 
 
+_changed = Prepared(
+    lambda stream, since: messages_of([stream]).filter(version__gt=since).order_by("seq")[: CHANGED_MAX + 1], int, int
+)
+
+
 def changed_messages(known: dict[str, int], streams: Sequence[Stream]) -> list[Message] | None:
     """Messages changed since the versions a page knows (by stream uid); None when too many to patch."""
     changed: list[Message] = []
@@ -187,7 +193,7 @@ def changed_messages(known: dict[str, int], streams: Sequence[Stream]) -> list[M
         since = known.get(stream.uid, 0)
         if since >= stream.version:
             continue
-        changed += messages_of([stream]).filter(version__gt=since).order_by("seq")[: CHANGED_MAX + 1]
+        changed += _changed(stream.pk, since)
     return changed if len(changed) <= CHANGED_MAX else None
 
 
@@ -266,9 +272,13 @@ class ConversationItem:
     waiting: int = 0
 
 
-def conversation_list(actor: Actor, current: Conversation | None, *, limit: int = 50) -> list[Conversation]:
+LIST_MAX = 50
+_newest = ByRole(lambda actor: conversations_for(actor).order_by("-active_at", "-pk")[:LIST_MAX])
+
+
+def conversation_list(actor: Actor, current: Conversation | None) -> list[Conversation]:
     """The newest conversations the actor may open, bounded; the current one always among them."""
-    newest = list(conversations_for(actor).order_by("-active_at", "-pk")[:limit])
+    newest = _newest(actor.user) if actor.user is not None else []
     if current is not None and all(item.pk != current.pk for item in newest):
         newest.append(current)
     return newest

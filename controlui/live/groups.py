@@ -18,6 +18,16 @@ def prompt_group(prompt_uid: str) -> str:
     return f"prompt.{prompt_uid}"
 
 
+def inbox_group(agent_id: int) -> str:
+    """The open inbox calls of one agent."""
+    return f"inbox.{agent_id}"
+
+
+def work_group() -> str:
+    """The worker loops: a message for a webhook may be due."""
+    return "work"
+
+
 def list_groups(audience_id: int | None, conversation_uid: str) -> tuple[str, ...]:
     """Whose lists and badges a change of a prompt may touch: admins, who takes part, the person it is for."""
     everybody = (admins_list_group(), conversation_list_group(conversation_uid))

@@ -130,11 +130,13 @@ def test_a_run_without_an_id_gets_one(api: Api, agent_token: str) -> None:
 
 
 def test_a_run_acts_for_the_author_of_its_trigger(
-    api: Api, agent_token: str, agent: Agent, conversation: Conversation, ben: User
+    api: Api, agent_token: str, agent: Agent, conversation: Conversation, ben: User, agent_accepts: Callable[[], int]
 ) -> None:
     delivery, _created = enqueue(conversation=conversation, author=ben, text="do it", key="k")
-    assert delivery.message is not None
-    body = {"sessionKey": "main", "triggerMessageId": delivery.message.uid}
+    body = {"sessionKey": "main", "triggerMessageId": delivery.uid}
+    # It must be one that this agent has accepted.
+    assert faults(api("POST", "/api/v1/runs", agent_token, body)) == [("triggerMessageId", "unknown_message")]
+    assert agent_accepts() == 1
     assert conforms(api("POST", "/api/v1/runs", agent_token, body))["actsFor"] == "ben"
     elsewhere = api("POST", "/api/v1/runs", agent_token, {**body, "sessionKey": "other"})
     assert faults(elsewhere) == [("triggerMessageId", "unknown_message")]

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Callable
 
 import pytest
-from django.db.models import Q
+from django.db.models import Count, Q
+from django.utils import timezone
 
-from controlui.chat.models import Agent, Message, Token, User
+from conftest import ASK_THREE
+from controlui.chat.models import Agent, Conversation, Message, Token, User
 from controlui.chat.prepared import Prepared
 from controlui.chat.transitions import create_token
 from questions.models import Prompt, Question
@@ -63,3 +66,35 @@ def test_an_empty_relation_stays_empty(ana: User) -> None:
 def test_a_parameter_that_the_query_lost_is_noticed() -> None:
     with pytest.raises(AssertionError, match="parameters"):
         Prepared(lambda pk, uid: Prompt.objects.filter(pk=pk), int, str)(1, "x")
+
+
+def test_lists_of_any_length_and_moments(ask: Asks) -> None:
+    prompts = [ask() for _prompt in range(5)]
+    prepared = Prepared(
+        lambda ids, at: Prompt.objects.filter(pk__in=ids, closes_at__gt=at).order_by("pk"), list, dt.datetime
+    )
+    long_ago, far_off = timezone.now() - dt.timedelta(days=9), timezone.now() + dt.timedelta(days=9)
+    for number in (1, 2, 3, 5, 1):
+        wanted = [prompt.pk for prompt in prompts[:number]]
+        assert [found.pk for found in prepared(wanted, long_ago)] == wanted
+        assert prepared(wanted, far_off) == []
+    assert sorted(prepared.compiled) == [(1,), (2,), (4,), (8,)]
+
+
+def test_values_and_annotations(ask: Asks, conversation: Conversation) -> None:
+    ask()
+    prompt = ask(**ASK_THREE)
+    counted = Prepared(
+        lambda place: Prompt.objects.filter(conversation=place).annotate(n=Count("questions")).order_by("pk"), int
+    )
+    assert [found.n for found in counted(conversation.pk)] == [1, 3]
+    values = Prepared(
+        lambda place: (
+            Prompt.objects.filter(conversation=place)
+            .annotate(n=Count("questions"))
+            .order_by("pk")
+            .values_list("n", "uid", "created_at")
+        ),
+        int,
+    )
+    assert values(conversation.pk)[1] == (3, prompt.uid, prompt.created_at)

@@ -190,3 +190,9 @@ def clear_composer_draft(
     """After a message was sent: its text goes, and what another tab typed stays (see alternates.sent)."""
     with composer_draft(conversation, user, tab) as draft:
         alternates.sent(draft, "text", text, tab=tab[:64], tab_seq=tab_seq, revision=revision)
+
+
+def restore_composer_text(*, conversation: Conversation, user: User, text: str) -> None:
+    """A message that was taken back is unsent text again: in the composer if that is empty, else kept beside it."""
+    with composer_draft(conversation, user) as draft:
+        alternates.put_back(draft, "text", text[:TEXT_MAX])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+from urllib.parse import urlsplit
 
 from django.contrib.auth.models import Group
 from django.db import IntegrityError, transaction
@@ -10,11 +11,12 @@ from django.db import IntegrityError, transaction
 from controlui.chat import clock
 from controlui.chat.access import ADMINS, GUESTS, OPERATORS
 from controlui.chat.errors import invalid
-from controlui.chat.ids import digest, new_token
+from controlui.chat.ids import digest, new_signing_secret, new_token
 from controlui.chat.models import Agent, SignInLink, Token, User
 from controlui.errors import Conflict, NotFound
 
 LINK_LIFETIME = dt.timedelta(hours=24)
+URL_MAX = 2000
 GROUPS = (ADMINS, OPERATORS, GUESTS)
 
 
@@ -47,13 +49,30 @@ def create_agent(*, name: str, owner: User | None = None, webhook_url: str = "")
     name = name.strip()
     if not 1 <= len(name) <= 100 or not name.isprintable():
         raise invalid("name", "length", "An agent's name has 1 to 100 printable characters.", limit=100)
-    if webhook_url and not webhook_url.startswith(("http://", "https://")):
-        raise invalid("webhook", "scheme", "A webhook's address begins with http:// or https://.")
+    check_webhook(webhook_url)
+    secret = new_signing_secret() if webhook_url else ""
     try:
         with transaction.atomic():
-            return Agent.objects.create(name=name, owner=owner, webhook_url=webhook_url)
+            return Agent.objects.create(name=name, owner=owner, webhook_url=webhook_url, webhook_secret=secret)
     except IntegrityError as error:
         raise Conflict(f"There is an agent named {name} already.", code="name_in_use") from error
+
+
+def check_webhook(url: str) -> None:
+    """Raises InvalidInput for an address that cannot be called; whether it may be is asked at each call."""
+    if not url:
+        return
+    if not url.startswith(("http://", "https://")):
+        raise invalid("webhook", "scheme", "A webhook's address begins with http:// or https://.")
+    try:
+        parts = urlsplit(url)
+        whole = bool(parts.hostname) and (parts.port is None or parts.port > 0)
+    except ValueError:
+        whole = False
+    if not whole or not url.isascii() or not url.isprintable() or " " in url or len(url) > URL_MAX:
+        raise invalid("webhook", "address", f"A webhook's address is a whole one, ASCII, at most {URL_MAX} characters.")
+    if "@" in urlsplit(url).netloc:
+        raise invalid("webhook", "credentials", "A webhook's address carries no name and no password.")
 
 
 def create_token(*, agent: Agent | None = None, user: User | None = None) -> str:

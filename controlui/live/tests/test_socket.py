@@ -124,15 +124,15 @@ async def test_a_page_elsewhere_learns_that_its_list_may_have_changed(
 
 
 async def test_a_guest_hears_of_prompts_for_them_in_their_own_conversations_only(
-    conversation: Conversation, agent: Agent, vic: User, ask: Asks
+    conversation: Conversation, agent: Agent, vic: User, ask: Asks, agent_accepts: Callable[[], int]
 ) -> None:
     own = await in_database(open_conversation)(agent=agent, key="vics", created_by=vic)
     await in_database(own.memberships.create)(user=vic, role="participant")
 
     def ask_for_vic(place: Conversation) -> None:
         delivery, _created = enqueue(conversation=place, author=vic, text="please", key=place.key)
-        assert delivery.message is not None
-        run, _opened = open_run(agent=agent, session_key=place.key, trigger_message_id=delivery.message.uid)
+        agent_accepts()
+        run, _opened = open_run(agent=agent, session_key=place.key, trigger_message_id=delivery.uid)
         ask(sessionKey=place.key, runId=run.client_id)
 
     async with page(vic, conversation) as vics:
