@@ -1,0 +1,122 @@
+"""Reads of deliveries for pages: what has not settled yet, ready for a template."""
+
+from __future__ import annotations
+
+import datetime as dt
+from dataclasses import dataclass
+
+from django.utils.formats import date_format
+from django.utils.timezone import localtime
+from django.utils.translation import gettext as _
+
+from controlui.chat.access import Actor
+from controlui.chat.models import Agent, Conversation
+from controlui.chat.prepared import Prepared
+
+from .access import may_steer
+from .models import Delivery
+from .transitions import OPEN
+
+Status = Delivery.Status
+# A page shows so many at most, the oldest: they are what is stuck. It says how many more there are.
+SHOWN = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Going:
+    """A delivery as one viewer sees it."""
+
+    delivery: Delivery
+    agent_name: str
+    steers: bool
+    edits: bool
+
+    @property
+    def status(self) -> str:
+        """For style sheets and scripts."""
+        return self.delivery.status
+
+    @property
+    def word(self) -> str:
+        """The state in words (design section 6)."""
+        words = {
+            Status.QUEUED: _("queued"),
+            Status.SENDING: _("sending"),
+            Status.FAILED: _("not sent"),
+            Status.UNCONFIRMED: _("delivery unconfirmed"),
+            Status.CONFIRMED: _("sent"),
+            Status.DISCARDED: _("discarded"),
+        }
+        return words[Status(self.delivery.status)]
+
+    @property
+    def since(self) -> dt.datetime:
+        """Since when it stands so; in the queue, since when it waits."""
+        return self.delivery.created_at if self.status == Status.QUEUED else self.delivery.status_at
+
+    @property
+    def explanation(self) -> str:
+        """What that means and what can be done, as a sentence."""
+        if self.status == Status.QUEUED and self.delivery.error:
+            again = date_format(localtime(self.delivery.due_at), "H:i:s")
+            return _("%(error)s Next try at %(time)s.") % {"error": self.delivery.error, "time": again}
+        if self.status == Status.QUEUED:
+            return _("Waiting for %(agent)s to take it.") % {"agent": self.agent_name}
+        if self.status == Status.FAILED:
+            return self.delivery.error
+        if self.status == Status.UNCONFIRMED:
+            return _("It may have arrived. Retry sends the same message, never a second one.")
+        return ""
+
+    @property
+    def can_retry(self) -> bool:
+        """Whether Retry stands beside it."""
+        return self.steers and self.status in {Status.FAILED, Status.UNCONFIRMED}
+
+    @property
+    def can_discard(self) -> bool:
+        """Whether Discard stands beside it."""
+        return self.steers and self.status in {Status.QUEUED, Status.FAILED, Status.UNCONFIRMED}
+
+    @property
+    def can_edit(self) -> bool:
+        """Whether its text may still be changed."""
+        return self.edits and self.status == Status.QUEUED
+
+
+@dataclass(frozen=True, slots=True)
+class Outbox:
+    """What a conversation's people wrote and its agent has not accepted yet, the oldest first."""
+
+    rows: list[Going]
+    more: int
+
+
+def going(delivery: Delivery, actor: Actor, agent: Agent) -> Going:
+    """A delivery for a viewer."""
+    mine = actor.user is not None and delivery.author_id == actor.user.pk
+    return Going(
+        delivery=delivery,
+        agent_name=agent.name,
+        steers=may_steer(actor, delivery),
+        edits=mine and not delivery.sent,
+    )
+
+
+_open = Prepared(
+    lambda place: (
+        Delivery.objects.filter(conversation=place, status__in=OPEN, about="")
+        .select_related("author", "conversation__agent")
+        .order_by("pk")[: SHOWN + 1]
+    ),
+    int,
+)
+
+
+def outbox(conversation: Conversation, actor: Actor) -> Outbox:
+    """The messages on their way, but for answers: those stand with their question."""
+    rows = _open(conversation.pk)
+    more = 0
+    if len(rows) > SHOWN:
+        more = Delivery.objects.filter(conversation=conversation, status__in=OPEN, about="").count() - SHOWN
+    return Outbox([going(row, actor, conversation.agent) for row in rows[:SHOWN]], more)
