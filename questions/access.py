@@ -15,7 +15,7 @@ from .models import Prompt, Question
 
 def with_parts(prompts: QuerySet[Prompt]) -> QuerySet[Prompt]:
     """Prompts with everything that a record shows and a transition needs; every join costs each look."""
-    return prompts.select_related("conversation", "run", "message__stream").prefetch_related(
+    return prompts.select_related("conversation", "run", "message__stream", "delivery").prefetch_related(
         Prefetch("questions", Question.objects.order_by("index"))
     )
 
@@ -46,7 +46,7 @@ def audience_rule(actor: Actor) -> Q:
     return own
 
 
-_parts = ("conversation__agent", "run", "message__stream")
+_parts = ("conversation__agent", "run", "message__stream", "delivery")
 _own = Prepared(
     lambda agent, uid, chosen: Prompt.objects.select_related(*_parts).filter(
         Q(uid=uid) | Q(client_id=chosen), agent=agent
@@ -58,7 +58,7 @@ _own = Prepared(
 _any = Prepared(
     lambda uid, chosen: Prompt.objects.select_related(*_parts).filter(Q(uid=uid) | Q(client_id=chosen)), str, str
 )
-_questions = Prepared(lambda prompt: Question.objects.filter(prompt=prompt).order_by("index"), int)
+questions_of = Prepared(lambda prompt: Question.objects.filter(prompt=prompt).order_by("index"), int)
 
 
 def keep_questions(prompt: Prompt, questions: list[Question]) -> None:
@@ -97,7 +97,7 @@ def get_prompt_for(actor: Actor, prompt_id: str, *, need: str = "view") -> Promp
     if len(visible) > 1 and not exact:
         raise Conflict("Several agents used this id. Use the question's own id.", code="ambiguous_id")
     prompt = (exact or visible)[0]
-    keep_questions(prompt, _questions(prompt.pk))
+    keep_questions(prompt, questions_of(prompt.pk))
     return prompt
 
 

@@ -28,8 +28,9 @@ def render_dock(
     **more: Any,
 ) -> str:
     """The dock of one tab; an empty, hidden element when nothing waits."""
+    undo = more.pop("undo", "")
     dock = queries.dock(conversation, user, view, streams=streams, **more)
-    context = {"dock": dock, "conversation": conversation, "notice": more.get("notice", "")}
+    context = {"dock": dock, "conversation": conversation, "notice": more.get("notice", ""), "undo": undo}
     return render_to_string("questions/_dock.html", context, request=request)
 
 
@@ -37,7 +38,8 @@ def render_summary(
     request: HttpRequest | None, row: PromptRow, prompt: Prompt, user: User, draft: Draft | None, at: dt.datetime
 ) -> str:
     """One prompt's row of the timeline, for one viewer."""
-    context = {"row": row, "summary": queries.summary(prompt, user, draft, at), "conversation": prompt.conversation}
+    shown = queries.summary(prompt, user, draft, at)
+    context = {"row": row, "summary": shown, "conversation": prompt.conversation, "user": user}
     return render_to_string("questions/_summary.html", context, request=request)
 
 

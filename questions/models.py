@@ -10,6 +10,7 @@ from django.db.models import F, Q
 
 from controlui.chat.ids import new_uid
 from controlui.chat.models import Agent, Conversation, Message, Run
+from outbox.models import Delivery
 
 
 class Prompt(models.Model):
@@ -57,7 +58,13 @@ class Prompt(models.Model):
     surface = models.CharField(max_length=10, blank=True, default="")
     # Digest of the submitter's receipt (`resolutionId`), so that a repeat learns that its own answer stands.
     resolution_digest = models.CharField(max_length=64, blank=True, default="")
+    # Async only. Retired: in history as "no longer pending", though still pending; `reopened_seq` is where it was
+    # last put back into the dock, so that no boundary before that counts. `delivery` is its one current delivery.
     retired_at = models.DateTimeField(null=True)
+    reopened_seq = models.BigIntegerField(null=True)
+    delivery = models.OneToOneField(Delivery, null=True, on_delete=models.SET_NULL, related_name="prompt")
+    # The saved text of an answer that was edited on its way, or could not be told apart by its headings.
+    answer_text = models.TextField(blank=True, default="")
     # A row whose sweep threw is pushed ahead, so that it cannot stop the loop.
     held_until = models.DateTimeField(null=True)
     sweep_error = models.TextField(blank=True, default="")
@@ -130,6 +137,10 @@ class Draft(models.Model):
     tab = models.CharField(max_length=64, blank=True, default="")
     tabs = models.JSONField(default=dict)
     alternates = models.JSONField(default=list)
+    # Something was ticked or typed since the prompt last came into the dock; `kept`: so it was when the prompt
+    # retired, and this person's dock keeps it (design section 6).
+    edited = models.BooleanField(default=False)
+    kept = models.BooleanField(default=False)
     updated_at = models.DateTimeField()
 
     class Meta:
@@ -163,6 +174,10 @@ class PromptEvent(models.Model):
         EXPIRED = "expired"
         EXTENDED = "extended"
         MOVED = "moved"
+        SUBMITTED = "submitted"
+        RETURNED = "returned"
+        RETIRED = "retired"
+        REOPENED = "reopened"
 
     conversation = models.ForeignKey(Conversation, on_delete=models.PROTECT, related_name="prompt_events")
     number = models.BigIntegerField()

@@ -155,10 +155,9 @@ def parse_ask(data: object) -> Ask:
 
 
 def parse_mode(check: Check, body: Mapping[str, object]) -> str:
-    """The mode; an async ask is refused as long as its delivery is not built."""
+    """The mode. An async ask never expires, so it takes no timeout."""
     mode = check.one_of(body, "", "mode", MODES) or "blocking"
     if mode == "async":
-        check.fault("mode", "not_supported_yet", "Async questions are not supported yet. Leave mode out to wait.")
         for key in ("timeoutSeconds", "maxTimeoutSeconds"):
             if key in body:
                 check.fault(key, "not_with_async", "An async question never expires. Leave this out.")

@@ -14,21 +14,27 @@ from django.utils.http import urlencode
 from controlui.chat import clock
 from controlui.chat.ids import new_uid
 from controlui.chat.models import Conversation, Stream, User
-from questions.access import with_parts
+from controlui.chat.prepared import Prepared
+from questions.access import keep_questions, questions_of, with_parts
 from questions.models import Draft, Prompt
 
-from .records import waiting
+from .records import docked, waiting
 
 Status = Prompt.Status
 
 
 @dataclass(frozen=True, slots=True)
 class DockView:
-    """A tab's view of the dock, kept in its address (design rule 5)."""
+    """A tab's view of the dock, kept in its address (design rule 5).
+
+    `quiet`: reminders that come to the front by themselves come folded. One was folded when a blocking prompt took its
+    place, or somebody writes in the composer.
+    """
 
     prompt: str = ""
     step: int = 1
     folded: bool = False
+    quiet: bool = False
 
     @classmethod
     def from_query(cls, query: QueryDict) -> Self:
@@ -38,6 +44,7 @@ class DockView:
             prompt=query.get("prompt", "")[:64],
             step=int(step) if step.isascii() and step.isdigit() and len(step) < 3 else 1,
             folded=query.get("folded", "") == "1",
+            quiet=query.get("quiet", "") == "1",
         )
 
     def query_string(self) -> str:
@@ -47,6 +54,8 @@ class DockView:
             parts["step"] = self.step
         if self.folded:
             parts["folded"] = 1
+        if self.quiet:
+            parts["quiet"] = 1
         return urlencode(parts)
 
 
@@ -103,6 +112,7 @@ class Dock:
     steps: int
     number: int
     requests: int
+    blocking_uids: list[str]
     unanswered: int
     previous_uid: str
     next_uid: str
@@ -143,19 +153,34 @@ class Waiting:
     questions: int
 
 
-def requests_of(conversation: Conversation, streams: Sequence[Stream], at: dt.datetime) -> list[Waiting]:
-    """The pending requests in these streams: blocking first (oldest first), then async (design section 6)."""
-    visible = [stream.pk for stream in streams if stream.prompts]
-    if not visible:
-        return []
-    rows = (
-        Prompt.objects.filter(waiting(at), conversation=conversation, message__stream__in=visible, retired_at=None)
+_requests = Prepared(
+    lambda user, place, streams, at: (
+        Prompt.objects.filter(waiting(at), docked(User(pk=user)), conversation=place, message__stream__in=streams)
         .annotate(number=Count("questions"))
         .order_by("pk")
         .values_list("uid", "mode", "number")
-    )
+    ),
+    int,
+    int,
+    list,
+    dt.datetime,
+)
+
+
+def requests_of(conversation: Conversation, user: User, streams: Sequence[Stream], at: dt.datetime) -> list[Waiting]:
+    """The requests in this person's dock, of these streams: blocking first (oldest first), then async (design 6)."""
+    visible = [stream.pk for stream in streams if stream.prompts]
+    if not visible:
+        return []
+    rows = _requests(user.pk, conversation.pk, visible, at)
     found = [Waiting(uid, mode == Prompt.Mode.BLOCKING, number) for uid, mode, number in rows]
     return sorted(found, key=lambda item: not item.blocking)
+
+
+_shown = Prepared(
+    lambda uid: with_parts(Prompt.objects.filter(uid=uid)).prefetch_related(None).select_related("agent"), str
+)
+_draft = Prepared(lambda prompt, user: Draft.objects.filter(prompt=prompt, user=user), int, int)
 
 
 def dock(
@@ -171,7 +196,7 @@ def dock(
 ) -> Dock | None:
     """The dock of one tab; None when nothing waits. An unknown or ended prompt falls back to the first."""
     at = at or clock.now()
-    requests = requests_of(conversation, streams, at)
+    requests = requests_of(conversation, user, streams, at)
     if not requests:
         return None
     uids = [item.uid for item in requests]
@@ -179,20 +204,24 @@ def dock(
     place = uids.index(view.prompt) if known else 0
     if view.prompt and not known:
         # Its step and fold were about another prompt (design rule 5).
-        view = DockView()
-    prompt = with_parts(Prompt.objects.filter(uid=uids[place])).select_related("agent").get()
-    draft = Draft.objects.filter(prompt=prompt, user=user).first()
+        view = DockView(quiet=view.quiet)
+    if not known and view.quiet and not requests[place].blocking:
+        view = DockView(folded=True)
+    (prompt,) = _shown(uids[place])
+    keep_questions(prompt, questions_of(prompt.pk))
+    draft = next(iter(_draft(prompt.pk, user.pk)), None)
     states = question_states(prompt, draft, errors or {})
     step = min(max(view.step, 1), len(states))
     return Dock(
         prompt=prompt,
-        view=DockView(prompt=prompt.uid, step=step, folded=view.folded),
+        view=DockView(prompt=prompt.uid, step=step, folded=view.folded, quiet=view.quiet and requests[place].blocking),
         question=states[step - 1],
         others=[state for state in states if state.number != step],
         step=step,
         steps=len(states),
         number=place + 1,
         requests=len(requests),
+        blocking_uids=[item.uid for item in requests if item.blocking],
         unanswered=sum(item.questions for item in requests),
         previous_uid=uids[place - 1] if len(uids) > 1 else "",
         next_uid=uids[(place + 1) % len(uids)] if len(uids) > 1 else "",
@@ -251,7 +280,17 @@ def question_states(prompt: Prompt, draft: Draft | None, errors: dict[str, str])
     return states
 
 
+_revisions = Prepared(
+    lambda user, place: (
+        Draft.objects.filter(user=user, prompt__conversation=place, prompt__status=Status.PENDING)
+        .order_by("pk")
+        .values_list("pk", "revision")
+    ),
+    int,
+    int,
+)
+
+
 def drafts_token(conversation: Conversation, user: User) -> str:
     """Changes whenever a draft of this person in this conversation's pending prompts does."""
-    drafts = Draft.objects.filter(user=user, prompt__conversation=conversation, prompt__status=Status.PENDING)
-    return ".".join(f"{prompt}-{revision}" for prompt, revision in drafts.order_by("pk").values_list("pk", "revision"))
+    return ".".join(f"{draft}-{revision}" for draft, revision in _revisions(user.pk, conversation.pk))

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Iterable
 from typing import Any
 
 from django.db.models import Count, F, OuterRef, Q, QuerySet, Subquery
 
 from controlui.chat import clock
-from controlui.chat.access import Actor
-from controlui.chat.models import Conversation, wire_time
+from controlui.chat.access import Actor, ByRole
+from controlui.chat.models import User, wire_time
 from questions.access import prompts_for
-from questions.models import Prompt, Question
+from questions.models import Draft, Prompt, Question
 
 Status = Prompt.Status
 NO_ANSWER = {Status.SKIPPED, Status.EXPIRED, Status.CANCELLED}
@@ -59,6 +58,8 @@ def record(prompt: Prompt, *, for_agent: bool = False, at: dt.datetime | None = 
         data["runId"] = prompt.run.client_id
     if not for_agent and prompt.client_id is not None:
         data["uid"] = prompt.uid
+    if prompt.mode == Prompt.Mode.ASYNC and prompt.delivery is not None:
+        data["delivery"] = {"id": prompt.delivery.uid, "status": prompt.delivery.status}
     outcome = result(prompt, status, reason)
     if outcome is not None:
         data["result"] = outcome
@@ -78,7 +79,9 @@ def question_record(question: Question) -> dict[str, Any]:
 def result(prompt: Prompt, status: str, reason: str) -> dict[str, Any] | None:
     """The seed's result JSON once the prompt has ended; None before."""
     if status == Status.ANSWERED:
-        return {"status": "answered", "answers": {"answers": prompt.answers}}
+        # An async answer whose parts are not certain comes as its whole text (seed, saved replies).
+        text = {"text": prompt.answer_text} if prompt.answer_text else {}
+        return {"status": "answered", "answers": {"answers": prompt.answers}, **text}
     if status not in NO_ANSWER:
         return None
     sentence = SENTENCES.get(reason, "The question was cancelled.")
@@ -100,22 +103,36 @@ def waiting(at: dt.datetime) -> Q:
     return Q(status=Status.PENDING) & (Q(closes_at=None) | Q(closes_at__gt=at))
 
 
-def waiting_counts(
-    actor: Actor, conversations: Iterable[Conversation], at: dt.datetime | None = None
-) -> dict[int, int]:
-    """How many prompts wait for this person, by conversation pk; only what they may answer is counted."""
-    rows = (
+def docked(user: User | None) -> Q:
+    """The prompts that stand in this person's dock and not in history: a retired one stays where they had typed."""
+    if user is None:
+        return Q(retired_at=None)
+    return Q(retired_at=None) | Q(pk__in=Draft.objects.filter(user=user, kept=True).values("prompt"))
+
+
+_waiting = ByRole(
+    lambda actor, at: (
         prompts_for(actor)
-        .filter(waiting(at or clock.now()), conversation__in=[item.pk for item in conversations], retired_at=None)
-        .values("conversation")
-        .annotate(number=Count("pk"))
-    )
-    return {row["conversation"]: row["number"] for row in rows}
+        .filter(waiting(at), docked(actor.user))
+        .order_by()
+        .values_list("conversation")
+        .annotate(Count("pk"))
+    ),
+    dt.datetime,
+)
+
+
+def waiting_counts(actor: Actor, at: dt.datetime | None = None) -> dict[int, int]:
+    """How many prompts wait for this person, by conversation pk; only what they may answer is counted.
+
+    The sum of them all is the number in the title (bugs case 107).
+    """
+    return dict(_waiting(actor.user, at or clock.now())) if actor.user is not None else {}
 
 
 def waiting_total(actor: Actor, at: dt.datetime | None = None) -> int:
-    """How many prompts wait for this person anywhere: the number in the title (bugs case 107)."""
-    return prompts_for(actor).filter(waiting(at or clock.now()), retired_at=None).count()
+    """How many prompts wait for this person anywhere."""
+    return sum(waiting_counts(actor, at).values())
 
 
 def listed(actor: Actor, *, status: str = "", at: dt.datetime | None = None) -> QuerySet[Prompt]:
@@ -124,7 +141,7 @@ def listed(actor: Actor, *, status: str = "", at: dt.datetime | None = None) -> 
     before = Prompt.objects.filter(message__stream=OuterRef("message__stream"), pk__lt=OuterRef("pk")).order_by("-pk")
     found = prompts_for(actor).annotate(status_before=Subquery(before.values("status")[:1])).order_by("-pk")
     # Only what a record shows: a row with everything that a summary shows costs three times as much.
-    found = found.select_related("conversation", "run").prefetch_related("questions")
+    found = found.select_related("conversation", "run", "delivery").prefetch_related("questions")
     at = at or clock.now()
     due = Q(status=Status.PENDING, closes_at__lte=at)
     by_run = Q(closes_at__lt=F("expires_at"))

@@ -9,9 +9,12 @@ from dataclasses import dataclass, field, replace
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
 
+from controlui.chat.access import Actor
 from controlui.chat.models import Message, User
-from questions.access import with_parts
-from questions.models import Draft, Prompt
+from controlui.chat.prepared import Prepared
+from outbox.queries import Going, going
+from questions.access import keep_questions, with_parts
+from questions.models import Draft, Prompt, Question
 
 from .dock import question_states
 from .records import shown_as
@@ -42,7 +45,7 @@ class SummaryQuestion:
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """What the timeline keeps of a prompt, for one viewer."""
+    """What the timeline keeps of a prompt, for one viewer. `retired`: a reminder in history, not in their dock."""
 
     prompt: Prompt
     status: str
@@ -52,15 +55,23 @@ class Summary:
     ended_at: dt.datetime | None
     questions: list[SummaryQuestion]
     leftover: list[SummaryQuestion] = field(default_factory=list)
+    going: Going | None = None
+    retired: bool = False
+    may_reopen: bool = False
+    text: str = ""
 
     @property
     def pending(self) -> bool:
-        """Whether it still waits for an answer."""
-        return self.status == Status.PENDING
+        """Whether it still waits for an answer in the dock."""
+        return self.status == Status.PENDING and not self.retired
 
     @property
     def outcome(self) -> str:
         """One word for the end (design section 6)."""
+        if self.retired:
+            return _("no longer pending")
+        if self.going is not None and self.status == Status.SUBMITTED:
+            return self.going.word
         words = {
             Status.PENDING: _("waiting for your answer"),
             Status.ANSWERED: _("answered"),
@@ -80,7 +91,10 @@ class Summary:
             "run_deadline": _("The run reached its time limit."),
             "superseded": _("The conversation was started anew."),
             "undeliverable": _("The question could not be shown to anybody."),
+            "accepted_late": _("The agent had accepted this earlier answer after all. The newer one was taken back."),
         }
+        if self.retired:
+            return _("The agent went on without an answer. You can still give one.")
         return sentences.get(self.reason, "")
 
     @property
@@ -91,26 +105,51 @@ class Summary:
         return "\n\n".join(f"> {item.text}\n\n" + ", ".join(item.values) for item in self.leftover)
 
 
+_of_messages = Prepared(
+    lambda messages: (
+        with_parts(Prompt.objects.filter(message__in=messages))
+        .prefetch_related(None)
+        .select_related("agent", "ended_by", "delivery__author", "delivery__conversation__agent")
+    ),
+    list,
+)
+_questions = Prepared(lambda prompts: Question.objects.filter(prompt__in=prompts).order_by("prompt", "index"), list)
+_drafts = Prepared(lambda prompts, user: Draft.objects.filter(prompt__in=prompts, user=user), list, int)
+
+
 def prompts_of(messages: Iterable[Message]) -> dict[int, Prompt]:
     """The prompts that these messages stand for, by message pk, with their parts: two queries."""
     wanted = [message.pk for message in messages if message.kind == Message.Kind.PROMPT]
     if not wanted:
         return {}
-    found = with_parts(Prompt.objects.filter(message__in=wanted)).select_related("agent", "ended_by")
-    return {prompt.message_id: prompt for prompt in found}
+    found = {prompt.message_id: prompt for prompt in _of_messages(wanted)}
+    questions: dict[int, list[Question]] = {prompt.pk: [] for prompt in found.values()}
+    for question in _questions([*questions]) if questions else []:
+        questions[question.prompt_id].append(question)
+    for prompt in found.values():
+        keep_questions(prompt, questions[prompt.pk])
+    return found
 
 
 def drafts_of(prompts: Iterable[Prompt], user: User) -> dict[int, Draft]:
     """This person's drafts of these prompts, by prompt pk."""
-    return {draft.prompt_id: draft for draft in Draft.objects.filter(prompt__in=list(prompts), user=user)}
+    wanted = [prompt.pk for prompt in prompts]
+    return {draft.prompt_id: draft for draft in _drafts(wanted, user.pk)} if wanted else {}
 
 
-def summary(prompt: Prompt, user: User | None, draft: Draft | None, at: dt.datetime) -> Summary:
+def summary(prompt: Prompt, user: User, draft: Draft | None, at: dt.datetime) -> Summary:
     """The summary of a prompt for a viewer; `draft` is the viewer's own."""
     status, reason = shown_as(prompt, at)
-    answers: dict[str, list[str]] = prompt.answers or {}
+    delivery = prompt.delivery
+    submitted = status == Status.SUBMITTED and delivery is not None
+    answers: dict[str, list[str]] = prompt.answers or (delivery.answers if submitted and delivery else None) or {}
+    edited = delivery.text if submitted and delivery and delivery.answers is None else ""
     by_agent = reason == "withdrawn"
-    mine = user is not None and prompt.ended_by_id == user.pk and status == Status.ANSWERED
+    by = delivery.author_id if submitted and delivery else prompt.ended_by_id if status == Status.ANSWERED else None
+    mine = by == user.pk
+    actor = Actor(user=user)
+    kept = draft is not None and draft.kept
+    retired = status == Status.PENDING and prompt.retired_at is not None and not kept
     return Summary(
         prompt=prompt,
         status=status,
@@ -122,8 +161,20 @@ def summary(prompt: Prompt, user: User | None, draft: Draft | None, at: dt.datet
             SummaryQuestion(question.text, question.full_header, answers.get(question.key, []))
             for question in prompt.questions.all()
         ],
-        leftover=unsent(leftover(prompt, draft), answers if mine else {}) if status != Status.PENDING else [],
+        leftover=unsent(leftover(prompt, draft), answers if mine else {}) if is_over(prompt, status) else [],
+        going=going(delivery, actor, prompt.agent) if submitted and delivery else None,
+        retired=retired,
+        may_reopen=retired or (prompt.mode == Prompt.Mode.ASYNC and status == Status.SKIPPED),
+        text=prompt.answer_text or edited,
     )
+
+
+def is_over(prompt: Prompt, status: str) -> bool:
+    """Whether what was typed for it goes nowhere any more, so that history keeps it to copy or send. A reminder that
+    can be reopened keeps it as its draft."""
+    if prompt.mode == Prompt.Mode.ASYNC and status in {Status.SKIPPED, Status.SUBMITTED}:
+        return False
+    return status != Status.PENDING
 
 
 def unsent(kept: list[SummaryQuestion], answers: dict[str, list[str]]) -> list[SummaryQuestion]:

@@ -51,13 +51,13 @@ def test_a_sessionless_prompt_is_for_admins(ask: Asks, cast: dict[str, Actor]) -
 
 
 def test_a_guest_sees_only_what_runs_acting_for_them_ask_in_their_own_conversation(
-    ask: Asks, cast: dict[str, Actor], agent: Agent, vic: User
+    ask: Asks, cast: dict[str, Actor], agent: Agent, vic: User, agent_accepts: Callable[[], int]
 ) -> None:
     own = open_conversation(agent=agent, key="vics", created_by=vic)
     own.memberships.create(user=vic, role="participant")
     delivery, _created = enqueue(conversation=own, author=vic, text="please ask me", key="k")
-    assert delivery.message is not None
-    run, _opened = open_run(agent=agent, session_key="vics", trigger_message_id=delivery.message.uid)
+    assert agent_accepts() == 1
+    run, _opened = open_run(agent=agent, session_key="vics", trigger_message_id=delivery.uid)
     assert run.acts_for == vic
     for_vic = ask(sessionKey="vics", runId=run.client_id)
     assert who_sees(cast, for_vic) == {"ana", "agent", "vic"}

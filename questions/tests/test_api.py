@@ -167,7 +167,7 @@ def test_an_ask_becomes_a_record(api: Api, agent_token: str, agent: Agent) -> No
         (ask_body(timeoutSeconds="60"), "timeoutSeconds", "type"),
         (ask_body(timeoutSeconds=True), "timeoutSeconds", "type"),
         (ask_body(timeoutSeconds=None), "timeoutSeconds", "type"),
-        (ask_body(mode="async"), "mode", "not_supported_yet"),
+        (ask_body(mode="async", timeoutSeconds=60), "timeoutSeconds", "not_with_async"),
         (labelled("x" * 65, "B"), "questions[0].options[0].label", "length"),
         (labelled("x\x00", "B"), "questions[0].options[0].label", "character"),
         ([], "", "type"),

@@ -203,7 +203,7 @@ def test_badges_count_only_what_the_person_may_answer(
     create_agent(name="other", owner=sam)
     counts = {
         user.username: (
-            queries.waiting_counts(Actor(user=user), [conversation]).get(conversation.pk, 0),
+            queries.waiting_counts(Actor(user=user)).get(conversation.pk, 0),
             queries.waiting_total(Actor(user=user)),
         )
         for user in (ana, ben, sam)

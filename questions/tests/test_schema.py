@@ -121,10 +121,9 @@ def test_it_reads_a_whole_ask() -> None:
         ({"sessionKey": None}, [("sessionKey", "type")]),
         ({"mode": "later"}, [("mode", "choice")]),
         ({"mode": None}, [("mode", "choice")]),
-        ({"mode": "async"}, [("mode", "not_supported_yet")]),
         (
-            {"mode": "async", "timeoutSeconds": 60},
-            [("mode", "not_supported_yet"), ("timeoutSeconds", "not_with_async")],
+            {"mode": "async", "timeoutSeconds": 60, "maxTimeoutSeconds": 90},
+            [("maxTimeoutSeconds", "not_with_async"), ("timeoutSeconds", "not_with_async")],
         ),
         ({"id": "short"}, [("id", "pattern")]),
         ({"id": "x" * 129}, [("id", "pattern")]),

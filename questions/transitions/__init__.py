@@ -14,6 +14,7 @@ from .ends import (
     withdraw_prompt,
 )
 from .opening import open_prompt
+from .reminders import follow_delivery, reopen_reminder, retire_reminders
 
 __all__ = [
     "SavedDraft",
@@ -23,8 +24,11 @@ __all__ = [
     "drop_alternate",
     "expire_due_prompts",
     "extend_prompt",
+    "follow_delivery",
     "move_prompts_to_run",
     "open_prompt",
+    "reopen_reminder",
+    "retire_reminders",
     "save_draft",
     "skip_prompt",
     "use_alternate",

@@ -37,11 +37,18 @@ def save_draft(
     with transaction.atomic():
         Draft.objects.get_or_create(prompt=prompt, user=user, defaults={"updated_at": at})
         draft = Draft.objects.select_for_update().get(prompt=prompt, user=user)
+        before = draft.revision
         saved = alternates.keep(
             draft, "values", values, tab=tab[:64], tab_seq=tab_seq, revision=revision, take_over=take_over
         )
         draft.updated_at = at
-        draft.save(update_fields=["values", "revision", "tab", "tabs", "alternates", "updated_at"])
+        if saved.stored != "ignored":
+            # What keeps a reminder in this person's dock when it retires.
+            draft.edited = bool(draft.values or draft.alternates)
+        if draft.edited and draft.revision != before:
+            # It retired under their hands, before this was saved: it stays where they type.
+            draft.kept |= Prompt.objects.filter(pk=prompt.pk, retired_at__isnull=False).exists()
+        draft.save(update_fields=["values", "revision", "tab", "tabs", "alternates", "edited", "kept", "updated_at"])
         transaction.on_commit(lambda: tell(prompt, user, tab, saved))
     if prompt.status != Prompt.Status.PENDING and saved.stored != "ignored":
         redraw_summary(prompt, at)

@@ -26,6 +26,8 @@ from questions import events, schema
 from questions.errors import AlreadyResolved, NoMoreTime
 from questions.models import Prompt, PromptEvent
 
+from .reminders import submit_answer
+
 log = logging.getLogger(__name__)
 
 Status = Prompt.Status
@@ -40,7 +42,8 @@ def answer_prompt(
     resolution_id: str | None = None,
     at: dt.datetime | None = None,
 ) -> tuple[Prompt, bool]:
-    """Answers the whole prompt; `(prompt, first)`, not first when this very answer stood already.
+    """Answers the whole prompt; `(prompt, first)`, not first when this very answer stood already. The answer of an
+    async prompt goes out as a message, and stands once that is in history.
 
     `answers` is the wire map `{question id: [values]}`. Raises InvalidInput (the prompt stays pending),
     AlreadyResolved with the outcome that won.
@@ -49,6 +52,10 @@ def answer_prompt(
         values = schema.parse_answers(list(prompt.questions.all()), answers)
     except schema.Faults as faults:
         raise InvalidInput(details=faults.details) from faults
+    if prompt.mode == Prompt.Mode.ASYNC:
+        return submit_answer(
+            prompt=prompt, user=user, answers=values, surface=surface, resolution_id=resolution_id, at=at
+        )
     return by_person(prompt, Status.ANSWERED, user, surface, resolution_id, at, answers=values)
 
 

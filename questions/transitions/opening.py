@@ -45,7 +45,7 @@ def open_prompt(
             earlier = replayed(agent, ask, body_digest, key, opened.at) or retried(opened, ask, run, body_digest)
             if earlier is not None:
                 return earlier, False
-            check_place(opened, run)
+            check_place(opened, run, blocking=ask.mode == Prompt.Mode.BLOCKING)
             prompt = write(opened, agent, ask, run, body_digest)
             if key is not None:
                 AskKey.objects.create(agent=agent, key=key, prompt=prompt, created_at=opened.at)
@@ -110,8 +110,8 @@ def place_of(agent: Agent, ask: Ask) -> tuple[Conversation, Run | None]:
     return open_conversation(agent=agent, key=ask.session_key), None
 
 
-def check_place(opened: Change, run: Run | None) -> None:
-    """Raises when the run is over or asks already, or when the conversation is full."""
+def check_place(opened: Change, run: Run | None, *, blocking: bool) -> None:
+    """Raises when the run is over or waits for an answer already, or when the conversation is full."""
     ((number,),) = statements.fetch(
         "SELECT COUNT(*) FROM questions_prompt WHERE conversation_id = %s AND status = %s",
         [opened.conversation.pk, Prompt.Status.PENDING],
@@ -123,6 +123,8 @@ def check_place(opened: Change, run: Run | None) -> None:
     run.refresh_from_db(fields=["status", "deadline_at"])
     if run.status != Run.Status.RUNNING or run.deadline_at <= opened.at:
         raise RunEnded
+    if not blocking:
+        return
     pending = Prompt.objects.filter(run=run, mode=Prompt.Mode.BLOCKING, status=Prompt.Status.PENDING)
     for waiting in pending.select_related("message__stream"):
         if waiting.is_open(opened.at):
@@ -139,7 +141,9 @@ def write(opened: Change, agent: Agent, ask: Ask, run: Run | None, body_digest: 
         text=readable(ask),
         run=run,
     )
-    expires_at = opened.at + dt.timedelta(seconds=ask.timeout_seconds)
+    waits = ask.mode == Prompt.Mode.BLOCKING
+    expires_at = opened.at + dt.timedelta(seconds=ask.timeout_seconds) if waits else None
+    closes_at = min(expires_at, run.deadline_at) if expires_at and run else expires_at
     prompt = Prompt(
         client_id=ask.client_id,
         body_digest=body_digest,
@@ -149,10 +153,10 @@ def write(opened: Change, agent: Agent, ask: Ask, run: Run | None, body_digest: 
         message=message,
         acts_for=audience,
         mode=ask.mode,
-        timeout_seconds=ask.timeout_seconds,
-        max_timeout_seconds=ask.max_timeout_seconds,
+        timeout_seconds=ask.timeout_seconds if waits else None,
+        max_timeout_seconds=ask.max_timeout_seconds if waits else None,
         expires_at=expires_at,
-        closes_at=min(expires_at, run.deadline_at) if run else expires_at,
+        closes_at=closes_at,
         opened_seq=message.seq,
         created_at=opened.at,
     )
@@ -182,7 +186,7 @@ def write(opened: Change, agent: Agent, ask: Ask, run: Run | None, body_digest: 
         PromptEvent.Kind.OPENED,
         agent=agent,
         surface="api",
-        content={"body": body_digest, "text": message.text, "expiresAt": expires_at.isoformat()},
+        content={"body": body_digest, "text": message.text, "expiresAt": expires_at and expires_at.isoformat()},
     )
     return prompt
 
