@@ -24,6 +24,7 @@ from django.conf import settings  # noqa: E402
 from django.template.loader import get_template  # noqa: E402
 from django.urls import get_resolver, path, re_path, set_script_prefix  # noqa: E402
 
+from controlui.api.inbox import InboxDoor  # noqa: E402
 from controlui.api.wait import WaitDoor  # noqa: E402
 from controlui.live.consumer import LiveConsumer  # noqa: E402
 from controlui.live.origin import SameOriginOnly  # noqa: E402
@@ -82,7 +83,7 @@ sockets = URLRouter(
         re_path("", WebsocketDenier.as_asgi()),
     ]
 )
-application = ProtocolTypeRouter({"http": WaitDoor(OneHopHandler()), "websocket": SameOriginOnly(sockets)})
+application = ProtocolTypeRouter({"http": WaitDoor(InboxDoor(OneHopHandler())), "websocket": SameOriginOnly(sockets)})
 
 
 def warm() -> None:

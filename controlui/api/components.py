@@ -6,6 +6,8 @@ from typing import Any
 
 from controlui.chat import schema as chat
 from controlui.rest.docs import ref
+from outbox import schema as outbox
+from outbox.models import Delivery
 from questions import schema as questions
 from questions.api import PROMPT_ID, STATUSES
 from questions.models import Prompt
@@ -84,7 +86,13 @@ ASKING: dict[str, Schema] = {
             ),
             "runId": RUN_ID | {"description": "The run that waits. It must be a running main run."},
             "sessionKey": SESSION_KEY,
-            "mode": {"type": "string", "enum": list(questions.MODES), "default": "blocking"},
+            "mode": {
+                "type": "string",
+                "enum": list(questions.MODES),
+                "default": "blocking",
+                "description": "`async`: the call returns at once, the agent works on, and the answer comes as an "
+                "ordinary message through the inbox or the webhook. It never expires and takes no timeout.",
+            },
             "id": text("An id of your own for the prompt; a repeat with the same body is the same prompt.",
                        pattern=f"^{questions.CLIENT_ID}$"),
         },
@@ -146,9 +154,13 @@ PROMPTS: dict[str, Schema] = {
             "runId": text("The run that asked."),
             "questions": {"type": "array", "items": ref("PromptQuestion")},
             "createdAt": moment("When it was asked."),
+            "delivery": record(
+                "Of an async prompt: the message that carries its answer.",
+                {"id": text("Its id."), "status": {"type": "string", "enum": list(Delivery.Status.values)}},
+            ),
             "result": ref("Result"),
         },
-        optional=("uid", "maxTimeoutSeconds", "sessionKey", "runId", "result"),
+        optional=("uid", "maxTimeoutSeconds", "sessionKey", "runId", "delivery", "result"),
     ),
     "PromptQuestion": record(
         "A question of a prompt.",
@@ -174,7 +186,12 @@ PROMPTS: dict[str, Schema] = {
         {
             "status": {"type": "string", "enum": ["answered"]},
             "answers": record("The envelope.", {"answers": ANSWERS}),
+            "text": text(
+                "The saved message of an async answer whose parts are not certain: it was edited, or its headings "
+                "could be meant twice. `answers` is empty then; nothing is guessed."
+            ),
         },
+        optional=("text",),
     ),
     "NoAnswer": record(
         "Nobody answered. Silence is never a choice.",
@@ -274,6 +291,56 @@ SESSIONS: dict[str, Schema] = {
     "Empty": body("Nothing: an empty body, or `{}`.", {}),
 }
 
+LEASE = text("The lease that came with the delivery.", pattern=f"^{outbox.LEASE}$")
+INBOX: dict[str, Schema] = {
+    "Inbox": record(
+        "What people sent this agent, leased to the caller: at most one delivery of each conversation.",
+        {"deliveries": {"type": "array", "items": ref("Delivery")}, "next": text("Always null.", nullable=True)},
+    ),
+    "Delivery": record(
+        "A message on its way. The same `id` may come twice, after a Retry: drop what you have seen.",
+        {
+            "id": text("Its id."),
+            "lease": text("Names this attempt in the acknowledgement."),
+            "leaseExpiresAt": moment("Acknowledge before this, or renew; later it is *unconfirmed*."),
+            "sessionKey": text("Its session."),
+            "messageId": text(
+                "The id that the message has in history once it is accepted; fit for `triggerMessageId`."
+            ),
+            "kind": {"type": "string", "enum": ["message", "answer"]},
+            "text": text("What the person wrote, or their answer under its quoted questions."),
+            "author": text("The person."),
+            "createdAt": moment("When they sent it."),
+            "promptId": text("The async prompt that it answers."),
+            "answers": ANSWERS,
+            "replyTo": text("The message that it answers."),
+        },
+        optional=("promptId", "answers", "replyTo"),
+    ),
+    "Ack": body(
+        "What becomes of a delivery.",
+        {
+            "lease": LEASE,
+            "accepted": {"type": "boolean"},
+            "error": text("Why it was refused, as a sentence for the person.", maxLength=outbox.ERROR_MAX),
+        },
+        required=("lease", "accepted"),
+    ),
+    "LeaseRenewal": body("The lease to keep.", {"lease": LEASE}, required=("lease",)),
+    "Lease": record(
+        "A lease.",
+        {"id": text("The delivery."), "lease": text("The lease."), "leaseExpiresAt": moment("When it ends.")},
+    ),
+    "DeliveryState": record(
+        "How a delivery stands.",
+        {
+            "id": text("The delivery."),
+            "status": {"type": "string", "enum": list(Delivery.Status.values)},
+            "messageId": text("Its message in history, once accepted.", nullable=True),
+        },
+    ),
+}
+
 ERRORS: dict[str, Schema] = {
     "Error": record(
         "Every error has this shape. A 409 `already_resolved` has the winner's outcome as `question`.",
@@ -293,4 +360,4 @@ ERRORS: dict[str, Schema] = {
     ),
 }
 
-COMPONENTS: dict[str, Schema] = {**ASKING, **PROMPTS, **SESSIONS, **ERRORS}
+COMPONENTS: dict[str, Schema] = {**ASKING, **PROMPTS, **SESSIONS, **INBOX, **ERRORS}

@@ -9,12 +9,13 @@ from drf_spectacular.extensions import OpenApiAuthenticationExtension
 from drf_spectacular.generators import SchemaGenerator
 
 from controlui.rest.docs import ALWAYS, ERRORS, ref
+from outbox.transports.inbox import MAX_ITEMS
 from questions.api import PROMPT_ID
 
-from .components import COMPONENTS
+from .components import COMPONENTS, SESSION_KEY
 from .wait import DEFAULT_SECONDS, MAX_SECONDS
 
-WAIT = "/api/v1/questions/{id}/wait"
+WAIT, INBOX = "/api/v1/questions/{id}/wait", "/api/v1/inbox"
 # The door is beside Django and answers JSON to everybody, so it knows no 406; its query may be wrong.
 WAIT_ERRORS = sorted({*ALWAYS, 409, 422} - {406, 429})
 HEADERS = (
@@ -72,6 +73,35 @@ def wait_operation() -> dict[str, Any]:
     }
 
 
+def inbox_operation() -> dict[str, Any]:
+    """`GET /inbox`, which is no Django view either."""
+    json_of = {name: {"application/json": {"schema": ref(name)}} for name in ("Inbox", "Error")}
+    answers: dict[str, Any] = {
+        "200": {"content": json_of["Inbox"], "description": "What was leased; nothing, if none."}
+    }
+    for code in sorted({*ALWAYS, 403, 422} - {404, 406}):
+        answers[str(code)] = {"content": json_of["Error"], "description": ERRORS[code]}
+    size = {"type": "integer", "minimum": 1, "maximum": MAX_ITEMS, "default": MAX_ITEMS}
+    wait = seconds("wait", f"Hold the reply until something is there, at most {MAX_SECONDS}.")
+    wait["schema"]["default"] = 0
+    return {
+        "operationId": "readInbox",
+        "summary": "Take what people sent",
+        "description": (
+            "Leases the first message in line of each conversation, for 60 seconds. Acknowledge each: what is not "
+            "acknowledged in time becomes *unconfirmed*, and is never sent again by itself."
+        ),
+        "parameters": [
+            wait,
+            {"in": "query", "name": "max", "schema": size, "description": "How many at most."},
+            {"in": "query", "name": "sessionKey", "schema": SESSION_KEY, "description": "Of this session only."},
+        ],
+        "tags": ["Inbox"],
+        "security": [{"token": []}],
+        "responses": answers,
+    }
+
+
 def complete(operation: dict[str, Any]) -> None:
     """What holds for every operation: bodies with required fields are required, some errors carry headers."""
     if "requestBody" in operation:
@@ -92,6 +122,7 @@ def description() -> dict[str, Any]:
         seconds("wait", f"Hold the reply until the end, or for this long, at most {MAX_SECONDS}.")
     )
     paths[WAIT] = {"get": wait_operation()}
+    paths[INBOX] = {"get": inbox_operation()}
     for methods in paths.values():
         for operation in methods.values():
             complete(operation)

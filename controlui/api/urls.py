@@ -6,6 +6,8 @@ from django.urls import path, re_path, register_converter
 
 from controlui.chat import api as chat
 from controlui.chat.schema import RUN_ID
+from outbox import api as outbox
+from outbox.schema import DELIVERY_ID
 from questions import api as questions
 
 from . import docs
@@ -31,6 +33,13 @@ class RunIdConverter(PromptIdConverter):
     regex = RUN_ID
 
 
+class DeliveryIdConverter(PromptIdConverter):
+    """A delivery's id."""
+
+    regex = DELIVERY_ID
+
+
+register_converter(DeliveryIdConverter, "delivery_id")
 register_converter(PromptIdConverter, "prompt_id")
 register_converter(RunIdConverter, "run_id")
 
@@ -44,6 +53,8 @@ urlpatterns = [
     path("v1/questions/<prompt_id:id>/answer", questions.AnswerView.as_view(), name="api-question-answer"),
     path("v1/questions/<prompt_id:id>/skip", questions.SkipView.as_view(), name="api-question-skip"),
     path("v1/questions/<prompt_id:id>/cancel", questions.CancelView.as_view(), name="api-question-cancel"),
+    path("v1/inbox/<delivery_id:id>/ack", outbox.AckView.as_view(), name="api-inbox-ack"),
+    path("v1/inbox/<delivery_id:id>/lease", outbox.LeaseView.as_view(), name="api-inbox-lease"),
     # A sessionKey may have slashes, so what stands behind it goes first.
     path("v1/sessions/<path:key>/messages", chat.MessagesView.as_view(), name="api-session-messages"),
     path("v1/sessions/<path:key>/reset", chat.ResetView.as_view(), name="api-session-reset"),

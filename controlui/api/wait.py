@@ -14,7 +14,7 @@ import json
 import logging
 import random
 import re
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, ParamSpec, TypeVar
 from urllib.parse import parse_qs
@@ -133,12 +133,12 @@ class Captured:
 
 
 # One future per held call, so that a stopping server can let all of them go with the record as it is.
-_held: set[asyncio.Future[None]] = set()
+held: set[asyncio.Future[None]] = set()
 
 
 def end_waits() -> None:
     """Ends every held call at once with the present record: the agent waits again by id (bugs case 117)."""
-    for stop in _held:
+    for stop in held:
         if not stop.done():
             stop.set_result(None)
 
@@ -156,7 +156,7 @@ async def hold(token: str, prompt_id: str, seconds: float, receive: Receive, cal
     news = News(prompt_group(seen.uid))
     await news.join()
     gone, stop = asyncio.ensure_future(hung_up(receive)), loop.create_future()
-    _held.add(stop)
+    held.add(stop)
     try:
         # Again after joining: the end may have come between the first look and the subscription.
         closes_in = await still_pending(seen.uid)
@@ -169,7 +169,7 @@ async def hold(token: str, prompt_id: str, seconds: float, receive: Receive, cal
         # The whole record, rights included, is read once more before anything is handed out.
         return None if gone.done() else await look(token, prompt_id)
     finally:
-        _held.discard(stop)
+        held.discard(stop)
         gone.cancel()
         await news.leave()
 
@@ -221,7 +221,7 @@ def nap(closes_in: float, left: float, recheck: float) -> float:
     return max(0.0, min(left, closes_in + 0.01, recheck))
 
 
-async def first_of(news: News, others: set[asyncio.Future[None]], seconds: float) -> bool:
+async def first_of(news: News, others: Iterable[asyncio.Future[Any]], seconds: float) -> bool:
     """Waits for a message, one of the others (hung up, stopping), or the end of the time: whether a message came."""
     message = asyncio.ensure_future(news.next())
     try:

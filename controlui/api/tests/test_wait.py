@@ -89,10 +89,10 @@ class Call:
 
 async def waiting(prompt: Prompt, token: str, seconds: float = 60) -> Call:
     """A call that waits for the prompt, and is known to be held."""
-    before = len(wait._held)
+    before = len(wait.held)
     call = await Call(f"/api/v1/questions/{prompt.wire_id}/wait?seconds={seconds}", token).start()
     async with asyncio.timeout(60):
-        while len(wait._held) == before:  # noqa: ASYNC110  (no event tells that a call is held)
+        while len(wait.held) == before:  # noqa: ASYNC110  (no event tells that a call is held)
             await asyncio.sleep(0)
     return call
 
@@ -185,7 +185,7 @@ async def test_seconds_that_are_none_are_refused(ask: Asks, agent_token: str, se
 async def test_an_ask_that_waits_returns_the_answer(agent: Agent, agent_token: str, ana: User) -> None:
     call = await Call("/api/v1/ask?wait=60", agent_token, "POST", {**ASK, "id": "a-chosen-id-000001"}).start()
     async with asyncio.timeout(60):
-        while not wait._held:  # noqa: ASYNC110  (no event tells that a call is held)
+        while not wait.held:  # noqa: ASYNC110  (no event tells that a call is held)
             await asyncio.sleep(0)
     prompt = await in_database(Prompt.objects.select_related("conversation__agent", "message__stream").get)()
     await in_database(answer_prompt)(prompt=prompt, user=ana, answers=STAGING, surface="web")
@@ -219,7 +219,7 @@ async def test_a_channel_layer_that_is_away_costs_time_and_no_question(
     monkeypatch.setattr(wait, "DEAF_RECHECK_SECONDS", 0.05)
     call = await Call("/api/v1/ask?wait=60", agent_token, "POST", ASK).start()
     async with asyncio.timeout(60):
-        while not wait._held:  # noqa: ASYNC110  (no event tells that a call is held)
+        while not wait.held:  # noqa: ASYNC110  (no event tells that a call is held)
             await asyncio.sleep(0)
     prompt = await in_database(Prompt.objects.select_related("conversation__agent", "message__stream").get)()
     again = await waiting(prompt, agent_token)
@@ -240,7 +240,7 @@ async def test_a_caller_that_hangs_up_withdraws_nothing_and_leaves_nothing(ask: 
     prompt = await in_database(ask)()
     call = await waiting(prompt, agent_token)
     await call.hang_up()
-    assert not wait._held
+    assert not wait.held
     assert (await in_database(Prompt.objects.get)(pk=prompt.pk)).status == "pending"
 
 
@@ -259,7 +259,7 @@ async def test_three_hundred_waiters_hold_no_thread_and_no_connection(ask: Asks,
     path = f"/api/v1/questions/{prompt.uid}/wait?seconds=100"
     calls = [await Call(path, agent_token).start() for _waiter in range(300)]
     async with asyncio.timeout(60):
-        while len(wait._held) < 300:  # noqa: ASYNC110  (yields to the calls; no event tells that all are held)
+        while len(wait.held) < 300:  # noqa: ASYNC110  (yields to the calls; no event tells that all are held)
             await asyncio.sleep(0)
     assert threading.active_count() <= before + 1
     await in_database(skip_prompt)(prompt=prompt, user=ana, surface="web")
