@@ -234,6 +234,10 @@ STORAGES = {
 # A conversation holds no more pending prompts than this; a further ask is told so (bugs case 108).
 PENDING_PER_CONVERSATION = int(os.environ.get("PENDING_PER_CONVERSATION", "1000"))
 
+# Webhooks: so many are called at once in one process; private addresses only where this allows it.
+WEBHOOK_SENDERS = int(os.environ.get("WEBHOOK_SENDERS", "16"))
+WEBHOOK_PRIVATE = flag("WEBHOOK_PRIVATE")
+
 # Template that stands in the composer's slot; the dock stays whole whatever it is (design section 6).
 COMPOSER_TEMPLATE = os.environ.get("COMPOSER_TEMPLATE", "pages/_composer.html")
 # Seconds added to the server's clock, read from this file at each use. For tests that move time in a

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import os
+import queue
 import secrets
+import threading
 import time
 from collections.abc import Callable
 from typing import Any
 
-from .client import Client, Record, Refused, as_json
+from .client import ANSWER_SECONDS, WAIT_SECONDS, Client, NoServer, Record, Refused, as_json
 
 SESSION = "demo"
-POLL_SECONDS = 2.0
 RUN_SECONDS = 2 * 3600
+AWAY_SECONDS = 60.0
+FIRST_LOOK_SECONDS = 0.5
+# How many ids of deliveries are remembered, to drop what comes twice.
+REMEMBERED = 1000
+CRASHED = 70
 
 HELLO = """Good morning! Release **2.4** is built and ready to go out. In short:
 
@@ -58,14 +65,37 @@ DETAILS: list[Record] = [
 ]
 
 
+LATER: Record = {
+    "id": "headline",
+    "header": "Headline",
+    "question": "What should the release notes lead with?",
+    "options": [
+        {"label": "The faster search", "description": "What people asked for."},
+        {"label": "The new importer", "description": "What took longest."},
+    ],
+}
+COMMANDS = """You can also make me misbehave, to see what becomes of your messages. Write one of these words:
+
+- `away`: I do not read my inbox for a minute; what you send waits in the queue
+- `refuse`: I refuse your next message
+- `crash`: I take your next message and vanish before I say whether I accept it"""
+
+
 class Demo:
-    """One scripted agent. `tell` writes a line to the terminal; `pace` is the pause between two sayings."""
+    """One scripted agent. `tell` writes a line to the terminal; `pace` is the pause between two sayings.
+
+    It reads its inbox on a thread of its own, so that messages reach it while it waits for an answer.
+    """
 
     def __init__(self, client: Client, *, tell: Callable[[str], None], pace: float) -> None:
         self.client = client
         self.tell = tell
         self.pace = pace
         self.run_id = ""
+        self.letters: queue.Queue[Record] = queue.Queue()
+        self.seen: dict[str, None] = {}
+        self.next_is = ""
+        self.leaving = threading.Event()
 
     def call(self, *call: Any, **options: Any) -> Record:
         """A call that waits out a restart of the server."""
@@ -74,22 +104,95 @@ class Demo:
     def live(self, *, once: bool) -> None:
         """Tells its story, then again whenever the person writes. Raises Refused, NoServer, KeyboardInterrupt."""
         self.tidy_up()
-        self.story(None)
-        seen = self.newest_message()
-        while not once:
-            time.sleep(POLL_SECONDS)
-            message = self.newest_message()
-            if message is not None and message != seen:
-                self.tell(f"A message: {as_json(message['text'])}")
-                self.story(message)
-                seen = self.newest_message()
+        reader = threading.Thread(target=self.read_inbox, name="inbox", daemon=True)
+        reader.start()
+        try:
+            self.story(None)
+            while not once:
+                try:
+                    letter = self.letters.get(timeout=1)
+                except queue.Empty:
+                    continue
+                self.story(letter)
+        finally:
+            self.leaving.set()
+
+    # -- the inbox ------------------------------------------------------------------------------------
+
+    def read_inbox(self) -> None:
+        """Takes what people sent, for as long as the agent lives."""
+        # The first look comes at once: what waited while the agent was gone is there.
+        path = f"/inbox?sessionKey={SESSION}&wait={WAIT_SECONDS}"
+        while not self.leaving.is_set():
+            try:
+                found = self.client.call("GET", path, seconds=WAIT_SECONDS + ANSWER_SECONDS)
+                for letter in found["deliveries"]:
+                    self.take(letter)
+            except (NoServer, Refused):
+                self.leaving.wait(FIRST_LOOK_SECONDS)
+
+    def take(self, letter: Record) -> None:
+        """One delivery: accepted, unless the person asked to see what happens otherwise."""
+        behaviour, self.next_is = self.next_is, ""
+        if behaviour == "refuse":
+            self.acknowledge(letter, accepted=False, error="The demo agent was told to refuse this.")
+            self.tell(f"Refused: {as_json(letter['text'])}")
+            return
+        if behaviour == "crash":
+            self.tell(f"Took {as_json(letter['text'])} and crashed before saying whether it was accepted.")
+            self.crash()
+            return
+        self.acknowledge(letter, accepted=True)
+        if letter["id"] in self.seen:  # a Retry of what had arrived after all
+            return
+        self.seen[letter["id"]] = None
+        for old in list(self.seen)[:-REMEMBERED]:
+            del self.seen[old]
+        self.tell(f"A message: {as_json(letter['text'])}")
+        self.hear(letter)
+
+    def acknowledge(self, letter: Record, **ack: Any) -> None:
+        """Says whether it was accepted; a lease that was lost meanwhile is no news."""
+        body = {"lease": letter["lease"], **ack}
+        try:
+            self.call("POST", f"/inbox/{letter['id']}/ack", body)
+        except Refused as refused:
+            self.tell(f"Not acknowledged: {refused.body['message']}")
+
+    def hear(self, letter: Record) -> None:
+        """What the agent does with a message that it has accepted."""
+        word = letter["text"].strip().casefold()
+        if letter["kind"] == "answer":
+            answers = letter.get("answers") or {}
+            chosen = ", ".join(value for values in answers.values() for value in values)
+            self.remark(f"Noted, while I work on: **{chosen or letter['text']}**.")
+        elif word == "away":
+            self.remark("I am away for a minute. What you send now waits in the queue.")
+            self.leaving.wait(AWAY_SECONDS)
+            self.remark("I am back, and read what you sent.")
+        elif word in {"refuse", "crash"}:
+            self.next_is = word
+            self.remark(f"Very well: your next message I {'refuse' if word == 'refuse' else 'lose'}.")
+        else:
+            self.letters.put(letter)
+
+    def remark(self, text: str) -> None:
+        """Says something outside of the story, in no run."""
+        body = {"text": text, "kind": "reply"}
+        self.call("POST", f"/sessions/{SESSION}/messages", body, key=secrets.token_urlsafe(16))
+
+    def crash(self) -> None:
+        """Ends the process as a crash would: nothing is told to anybody."""
+        os._exit(CRASHED)
+
+    # -- the story ------------------------------------------------------------------------------------
 
     def story(self, trigger: Record | None) -> None:
         """One run from its beginning to its end. A run that the person ended is simply over."""
         self.run_id = f"demo-{secrets.token_hex(8)}"
         start: Record = {"sessionKey": SESSION, "id": self.run_id, "deadlineSeconds": RUN_SECONDS}
         if trigger is not None:
-            start["triggerMessageId"] = trigger["id"]
+            start["triggerMessageId"] = trigger["messageId"]
         self.call("POST", "/runs", start)
         try:
             self.tell_story(again=trigger is not None)
@@ -109,6 +212,7 @@ class Demo:
         target = self.ask([WHERE])
         where = target["deploy_target"][0] if target else "Staging (Recommended)"
         self.say(f"{'You decided' if target else BEST_JUDGMENT}: **{where}**. Three small things about how.")
+        self.remind([LATER])
         self.say("Preparing the deploy …", kind="commentary")
         details = self.ask(DETAILS)
         if details is None:
@@ -116,6 +220,8 @@ class Demo:
             return
         chosen = "\n".join(f"- {question['question']} **{', '.join(details[question['id']])}**" for question in DETAILS)
         self.say(f"Understood:\n\n{chosen}\n\nRelease 2.4 is on its way. Write me something, and I start again.")
+        if not again:
+            self.say(COMMANDS)
 
     def say(self, text: str, *, kind: str = "reply") -> None:
         """One message, saved once however often the line breaks."""
@@ -139,6 +245,12 @@ class Demo:
         answers: dict[str, list[str]] | None = result["answers"]["answers"] if result["status"] == "answered" else None
         return answers
 
+    def remind(self, questions: list[Record]) -> None:
+        """Asks without waiting: the answer comes as a message, whenever it comes."""
+        ask = {"id": f"demo_{secrets.token_urlsafe(16)}", "questions": questions, "runId": self.run_id, "mode": "async"}
+        self.call("POST", "/ask", ask)
+        self.tell(f"Asked, and went on working: {questions[0]['question']}")
+
     def finish(self, status: str) -> None:
         """Ends the run; what it still asks is cancelled."""
         self.call("POST", f"/runs/{self.run_id}/finish", {"status": status})
@@ -148,20 +260,10 @@ class Demo:
         if self.run_id:
             self.client.call("POST", f"/runs/{self.run_id}/finish", {"status": "aborted"}, seconds=5)
 
-    def newest_message(self) -> Record | None:
-        """The last thing that a person wrote."""
-        try:
-            page = self.call("GET", f"/sessions/{SESSION}/messages?limit=20")
-        except Refused as refused:
-            if refused.status == 404:
-                return None
-            raise
-        return next((message for message in page["messages"] if message["kind"] == "person"), None)
-
     def tidy_up(self) -> None:
         """Withdraws what a demo that was killed still asks."""
         for record in self.call("GET", "/questions?status=pending")["questions"]:
-            if record.get("sessionKey") == SESSION:
+            if record.get("sessionKey") == SESSION and record["mode"] == "blocking":
                 self.call("POST", f"/questions/{record['id']}/cancel")
 
 

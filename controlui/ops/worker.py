@@ -22,11 +22,15 @@ from django.conf import settings
 from django.contrib.sessions.models import Session
 from django.db.models import F, Q
 
+from controlui.api.wait import News, first_of
 from controlui.chat import clock
 from controlui.chat.live import announcements
 from controlui.chat.models import SignInLink, Stream
 from controlui.chat.transitions import end_due_runs
 from controlui.errors import is_database_trouble
+from controlui.live.groups import work_group
+from outbox.transitions import recover_stuck
+from outbox.worker import Sender
 from questions.models import AskKey
 from questions.transitions import expire_due_prompts
 
@@ -40,6 +44,7 @@ BATCH = 50
 TICK = 1.0
 # After a fault a job rests, so that a database that is gone is not asked every second.
 REST = 5.0
+REJOIN = 60.0
 HOUR, DAY = dt.timedelta(hours=1), dt.timedelta(days=1)
 
 
@@ -96,15 +101,18 @@ def purge_heartbeats() -> int:
 class Worker:
     """One copy of the loop. `turn` does all that is due; `last_error` is what the latest fault was."""
 
-    def __init__(self, *, place: str) -> None:
+    def __init__(self, *, place: str, on_free: Callable[[], None] = lambda: None) -> None:
         self.place = place
         self.name = f"{here()}:{os.getpid()}"
         self.started_at: dt.datetime | None = None
         self.last_error = ""
+        self.sender = Sender(on_free)
         self.jobs = [
             # Runs first: a prompt that ends with its run's deadline is to say so.
             Job("end_due_runs", 1, lambda: end_due_runs(limit=BATCH)),
             Job("expire_due_prompts", 1, lambda: expire_due_prompts(limit=BATCH)),
+            Job("recover_stuck", 1, lambda: recover_stuck(limit=BATCH)),
+            Job("send_due", 0, self.sender.send_due),
             Job("announce_streams", 1, announce_streams),
             Job("beat", 5, self.beat),
             Job("purge_ask_keys", 600, purge_ask_keys),
@@ -160,31 +168,63 @@ class Worker:
         Heartbeat.objects.filter(name=self.name).delete()
 
 
+class Bell:
+    """Wakes the loop between two ticks: a message for a webhook joined a line, or a thread that sends became free."""
+
+    def __init__(self) -> None:
+        self.loop = asyncio.get_running_loop()
+        self.free = asyncio.Event()
+        self.news = News(work_group())
+        self.join_at = 0.0
+
+    def ring(self) -> None:
+        """From any thread."""
+        self.loop.call_soon_threadsafe(self.free.set)
+
+    async def rest(self, stop: asyncio.Event) -> None:
+        """Until it rings, the next tick, or at once when told to stop."""
+        if self.loop.time() >= self.join_at:
+            # A layer forgets its members after a day, and when it is started anew.
+            await self.leave()
+            self.news = News(work_group())
+            await self.news.join()
+            self.join_at = self.loop.time() + (REJOIN if self.news.channel else REST)
+            # Something may have come while nobody listened.
+            return
+        waits = {asyncio.ensure_future(event.wait()) for event in (stop, self.free)}
+        try:
+            await first_of(self.news, waits, TICK)
+        finally:
+            for each in waits:
+                each.cancel()
+        self.free.clear()
+
+    async def leave(self) -> None:
+        """Takes its place in the group back."""
+        await self.news.leave()
+
+
 async def run(stop: asyncio.Event, *, place: str = Heartbeat.Place.SEPARATE) -> None:
     """Turns until `stop` is set, finishing the batch under way; then takes its heartbeat back.
 
     The synchronous part has a thread of its own: on the threads that requests share, a long sweep would
     hold up waiters. Sending goes through this loop, as the in-memory layer needs it to.
     """
-    worker = Worker(place=place)
+    bell = Bell()
+    worker = Worker(place=place, on_free=bell.ring)
     with ThreadPoolExecutor(max_workers=1, thread_name_prefix="worker") as thread:
         turn = database_sync_to_async(worker.turn, thread_sensitive=False, executor=thread)
         while not stop.is_set():
             if not await turn(stop.is_set):
-                await rest(stop)
+                await bell.rest(stop)
+        await bell.leave()
+        # What is being sent is finished; it takes seconds at most.
+        await asyncio.to_thread(worker.sender.finish)
         leave = database_sync_to_async(worker.leave, thread_sensitive=False, executor=thread)
         try:
             await leave()
         except Exception as error:  # noqa: BLE001 -- the row is found dead later; stopping goes on
             log.warning("heartbeat_not_removed", error=repr(error))
-
-
-async def rest(stop: asyncio.Event) -> None:
-    """Until the next tick, or at once when told to stop."""
-    try:
-        await asyncio.wait_for(stop.wait(), TICK)
-    except TimeoutError:
-        return
 
 
 async def run_embedded(stop: asyncio.Event) -> None:

@@ -20,7 +20,9 @@ class Command(OpsCommand):
         """The name, whose agent it is, and where it is told of deliveries."""
         parser.add_argument("name")
         parser.add_argument("--owner", help="the person who takes part in all its conversations")
-        parser.add_argument("--webhook", default="", help="an http(s) address that is told when something waits")
+        parser.add_argument(
+            "--webhook", default="", help="an http(s) address that gets what people send, instead of an inbox"
+        )
 
     def handle(self, *, name: str, owner: str | None, webhook: str, **_options: Any) -> None:
         """Both or nothing: an agent without a token could not be made again."""
@@ -28,5 +30,10 @@ class Command(OpsCommand):
         with transaction.atomic():
             agent = create_agent(name=name, owner=user, webhook_url=webhook)
             token = create_token(agent=agent)
-        self.stdout.write(f"Created the agent {agent.name}. Its token, shown only now:")
+        if webhook:
+            self.stdout.write(f"Created the agent {agent.name}. Its webhook's signing secret, shown only now:")
+            self.stdout.write(agent.webhook_secret)
+            self.stdout.write("Its token, shown only now:")
+        else:
+            self.stdout.write(f"Created the agent {agent.name}. Its token, shown only now:")
         self.stdout.write(token)
