@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
+from django.http import QueryDict
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from controlui.chat import clock
 from controlui.chat.errors import TooManyVersions
-from controlui.errors import InvalidInput, NotFound
+from controlui.errors import ControlUIError, InvalidInput, NotFound
 from questions import access, queries, schema, transitions
 from questions.errors import AlreadyResolved, NoMoreTime
 from questions.models import Draft, Prompt
@@ -21,6 +23,7 @@ from .outcomes import sentence
 from .page import Place
 
 SURFACE = "web"
+UNDO = dt.timedelta(seconds=10)
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +36,7 @@ class Outcome:
     error: str = ""
     errors: dict[str, str] = field(default_factory=dict)
     ended: Prompt | None = None
+    undo: str = ""
 
 
 def find_prompt(place: Place, uid: str) -> Prompt:
@@ -125,7 +129,7 @@ def switch(place: Place, prompt: Prompt, form: DockForm, values: Values) -> Outc
     target = ""
     if shown is not None:
         target = shown.next_uid if form.action == "next-request" else shown.previous_uid
-    return Outcome(DockView(prompt=target, step=1))
+    return Outcome(DockView(prompt=target, step=1, quiet=form.view.quiet))
 
 
 def submit(place: Place, prompt: Prompt, form: DockForm, values: Values) -> Outcome:
@@ -185,12 +189,36 @@ def skip(place: Place, prompt: Prompt, form: DockForm, values: Values) -> Outcom
     transitions.skip_prompt(
         prompt=prompt, user=place.request.user, surface=SURFACE, resolution_id=form.resolution_id or None
     )
-    return Outcome(after(form.view), ended=prompt)
+    undo = prompt.uid if prompt.mode == Prompt.Mode.ASYNC else ""
+    return Outcome(after(form.view), ended=prompt, undo=undo)
+
+
+def reopen(place: Place, prompt: Prompt, form: DockForm, values: Values) -> Outcome:
+    """Undo of a Skip, or Answer in the timeline: the reminder is in the dock again, open, with its draft."""
+    transitions.reopen_reminder(prompt=prompt, user=place.request.user, surface=SURFACE)
+    return Outcome(DockView(prompt=prompt.uid), ended=prompt)
+
+
+def undo_of(place: Place, data: QueryDict) -> str:
+    """The reminder that a page says it can still undo the skipping of, if it can; else ""."""
+    uid = data.get("undo", "")[:64]
+    return uid if uid and may_undo(place, uid) else ""
+
+
+def may_undo(place: Place, uid: str) -> bool:
+    """Whether this person skipped that reminder moments ago: only so long does Undo stand in the dock."""
+    try:
+        prompt = find_prompt(place, uid)
+    except ControlUIError:
+        return False
+    if prompt.mode != Prompt.Mode.ASYNC or prompt.status != Prompt.Status.SKIPPED or prompt.ended_at is None:
+        return False
+    return prompt.ended_by_id == place.request.user.pk and clock.now() - prompt.ended_at < UNDO
 
 
 def after(view: DockView) -> DockView:
     """The view once a prompt has left the dock: the first of those that still wait."""
-    return DockView(folded=view.folded)
+    return DockView(folded=view.folded, quiet=view.quiet)
 
 
 def more_time(place: Place, prompt: Prompt, form: DockForm, values: Values) -> Outcome:
@@ -221,6 +249,7 @@ ACTIONS: dict[str, Action] = {
     "back": go_back,
     "submit": submit,
     "skip": skip,
+    "reopen": reopen,
     "more-time": more_time,
     "fold": fold,
     "unfold": unfold,

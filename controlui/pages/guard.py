@@ -28,7 +28,7 @@ from .forms import TEXT, typed
 
 P = ParamSpec("P")
 # What a form's address has beyond its conversation's page.
-FORM_OF_A_PLACE = re.compile(r"(?<=/)(dock|draft|messages|composer-draft)$")
+FORM_OF_A_PLACE = re.compile(r"(?<=/)(dock|draft|messages|composer-draft|deliveries/[^/]+)$")
 # Sentences of errors that a person may read; `refused` and the sign-in pages translate them.
 READ_BY_PEOPLE = (
     gettext_noop("There is no such thing here, or it is not for you."),

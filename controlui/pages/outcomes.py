@@ -54,6 +54,8 @@ def sentence(prompt: Prompt, now: dt.datetime | None = None) -> str:
         "where": str(WHERE.get(prompt.surface, "")),
         "when": ago(prompt.ended_at or prompt.closes_at, now),
     }
+    if status == Prompt.Status.SUBMITTED:
+        return _("An answer to this is on its way already. Your draft is kept.")
     by_person = BY_PERSON.get(Prompt.Status(status)) if prompt.ended_by else None
     fallback = gettext_lazy("This question was cancelled %(when)s. Your draft is kept.")
     return str(by_person or BY_REASON.get(reason, fallback)) % words

@@ -19,7 +19,9 @@ from controlui.chat import access, clock
 from controlui.chat.access import Actor
 from controlui.chat.ids import new_uid
 from controlui.chat.models import ComposerDraft, Conversation, Stream
+from controlui.chat.prepared import Prepared
 from controlui.chat.queries import ConversationItem, Row, conversation_list, timeline
+from outbox.live import render_outbox
 from questions import queries
 from questions.live import render_dock, render_rows
 from questions.queries import DockView
@@ -27,6 +29,8 @@ from questions.queries import DockView
 from .guard import PersonRequest
 
 PAGE = 50
+
+_composer_drafts = Prepared(lambda place, user: ComposerDraft.objects.filter(conversation=place, user=user), int, int)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,10 +92,12 @@ def title_of(conversation: Conversation) -> str:
     return str(conversation)
 
 
-def list_items(actor: Actor, current: Conversation | None = None) -> list[ConversationItem]:
-    """The list of conversations with what waits in each, in two queries."""
+def list_items(
+    actor: Actor, current: Conversation | None = None, waiting: dict[int, int] | None = None
+) -> list[ConversationItem]:
+    """The list of conversations with what waits in each (`waiting`, where it was read already)."""
     conversations = conversation_list(actor, current)
-    waiting = queries.waiting_counts(actor, conversations)
+    waiting = queries.waiting_counts(actor) if waiting is None else waiting
     return [
         ConversationItem(
             conversation=item,
@@ -104,7 +110,9 @@ def list_items(actor: Actor, current: Conversation | None = None) -> list[Conver
     ]
 
 
-def live_state(place: Place, items: list[ConversationItem], kept: ComposerDraft | None) -> LiveState:
+def live_state(
+    place: Place, items: list[ConversationItem], waiting: dict[int, int], kept: ComposerDraft | None
+) -> LiveState:
     """The state of a page drawn now. `drafts` changes with the person's drafts and with the list, `composer`
     with what they have typed for the conversation (`kept`).
     """
@@ -116,7 +124,7 @@ def live_state(place: Place, items: list[ConversationItem], kept: ComposerDraft 
         drafts=f"{drafts}~{zlib.crc32(f'{shown}|{composed}'.encode()):x}",
         composer=composed,
         now=int(clock.now().timestamp() * 1000),
-        waiting=queries.waiting_total(place.actor),
+        waiting=sum(waiting.values()),
         ticket=access.ticket_for(place.request.user, place.streams, get_language() or settings.LANGUAGE_CODE),
     )
 
@@ -132,9 +140,14 @@ def dock_html(place: Place, **more: Any) -> SafeString:
     return mark_safe(html)  # noqa: S308  (made by templates)
 
 
+def outbox_html(place: Place) -> SafeString:
+    """What has not reached the agent yet."""
+    return mark_safe(render_outbox(place.request, place.conversation, place.actor))  # noqa: S308  (made by templates)
+
+
 def composer_draft(place: Place) -> ComposerDraft | None:
     """What the person has typed for the conversation and not sent."""
-    return ComposerDraft.objects.filter(conversation=place.conversation, user=place.request.user).first()
+    return next(iter(_composer_drafts(place.conversation.pk, place.request.user.pk)), None)
 
 
 def composer(
@@ -189,9 +202,10 @@ def full_page(
 ) -> HttpResponse:
     """The whole page of a conversation. `dock_with`: notice, error, errors of the dock."""
     history = timeline(place.streams, before_uid=before or None, limit=PAGE)
-    items = list_items(place.actor, place.conversation)
+    waiting = queries.waiting_counts(place.actor)
+    items = list_items(place.actor, place.conversation, waiting)
     kept = composer_draft(place)
-    live = live_state(place, items, kept)
+    live = live_state(place, items, waiting, kept)
     may_speak = access.may_speak(place.actor, place.conversation)
     title, agent_name = title_of(place.conversation), place.conversation.agent.name
     waits_here = any(item.current and item.waiting for item in items)
@@ -202,6 +216,7 @@ def full_page(
         "rows": rows_html(place, history.rows),
         "earlier": history.earlier,
         "before": before,
+        "outbox": outbox_html(place),
         "dock": dock_html(place, **dock_with),
         "view": place.view,
         "query": place.query,

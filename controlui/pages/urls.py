@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.urls import path
 
-from .views import conversation, dock, home, language, live, messages, sign_in
+from .views import conversation, deliveries, dock, home, language, live, messages, sign_in
 
 urlpatterns = [
     path("", home.home, name="home"),
@@ -14,6 +14,7 @@ urlpatterns = [
     path("c/<str:uid>/draft", dock.draft, name="draft"),
     path("c/<str:uid>/live", live.live, name="live"),
     path("c/<str:uid>/messages", messages.messages, name="messages"),
+    path("c/<str:uid>/deliveries/<str:delivery_uid>", deliveries.delivery, name="delivery"),
     path("c/<str:uid>/composer-draft", messages.composer_draft, name="composer-draft"),
     path("sign-in/", sign_in.sign_in, name="sign-in"),
     path("sign-in/<str:token>/", sign_in.link, name="sign-in-link"),

@@ -31,7 +31,8 @@
 
   // A message with a reason, beside the form it belongs to. It outlives live updates of the dock, until the person
   // puts it away or `kind` is settled: a form's id for a press that failed, or what else it is about.
-  ui.notice = (text, kind = '', href = '') => {
+  // Another `control` may stand in the place of the button that puts it away.
+  ui.notice = (text, kind = '', control = null) => {
     let box = id('notice');
     if (!box) {
       if (!text) return;
@@ -40,11 +41,11 @@
     }
     const words = document.createElement('p');
     words.textContent = text + ' ';
-    if (href) words.append(Object.assign(document.createElement('a'), { href, textContent: ui.word('signIn') }));
+    if (control?.href) words.append(control);
     const close = document.createElement('button');
     Object.assign(close, { type: 'button', className: 'icon-button', textContent: '✕', ariaLabel: ui.word('close') });
     close.onclick = () => (ui.notice(''), ui.home());
-    box.replaceChildren(words, close);
+    box.replaceChildren(words, control && !control.href ? control : close);
     box.dataset.kind = kind;
     box.hidden = !text;
     // What has ended stands before what comes next.
@@ -75,8 +76,8 @@
   // A request of our own: never longer than 10 s.
   ui.fetch = (url, options = {}) =>
     fetch(url, { cache: 'no-store', signal: AbortSignal.timeout(10000), ...options });
-  ui.post = (url, body, options = {}) => {
-    const headers = { 'X-CSRFToken': token() ?? '', Accept: 'application/json' };
+  ui.post = (url, body, { headers, ...options } = {}) => {
+    headers = { 'X-CSRFToken': token() ?? '', Accept: 'application/json', ...headers };
     return ui.fetch(url, { method: 'POST', body, headers, ...options });
   };
 
@@ -84,6 +85,7 @@
   ui.isForeign = (response) => response.status === 401 || response.status === 403 || /\/sign-in\//.test(response.url);
   ui.signIn = (code = 'signed_out') => {
     const back = encodeURIComponent(location.pathname + location.search);
-    ui.notice(ui.word(code), 'session', `/sign-in/?next=${back}`);
+    const link = { href: `/sign-in/?next=${back}`, textContent: ui.word('signIn') };
+    ui.notice(ui.word(code), 'session', Object.assign(document.createElement('a'), link));
   };
 }

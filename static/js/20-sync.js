@@ -8,7 +8,7 @@
   let again = false; // what happens meanwhile makes it run once more,
   let frames = []; // and what was pushed meanwhile is drawn once more, since the fetch may be older.
   let force = false; // ask for everything: a fresh ticket, or a draft that this page did not take
-  let fold = false; // an arrival waits folded: the person writes in the composer
+  let wish = null; // the view that this tab would rather have drawn than its own (see 32-front)
   let flushed = false; // asked once more, for what was typed last
   let asked; // what the person saw and had done when the fetch under way began
 
@@ -21,21 +21,22 @@
   };
 
   const query = () => {
-    const view = fold ? new URLSearchParams({ folded: 1 }) : ui.view();
+    const view = wish ? new URLSearchParams(wish) : ui.view();
     asked = ui.moment();
     for (const [stream, version] of versions) view.append('s', `${stream}:${version}`);
     view.set('d', force ? '' : data().drafts);
     view.set('c', data().composer);
     view.set('as', document.body.dataset.user);
+    if (ui.undoable()) view.set('undo', ui.undoable());
     return view;
   };
 
   const apply = async (html) => {
     const page = new DOMParser().parseFromString(html.replace(/<(\/?)hx-partial/g, '<$1div'), 'text/html');
     const next = page.getElementById('dock')?.dataset;
-    const overtaken = next && (await ui.isOvertaken(asked, next));
-    if (overtaken && !(overtaken === 'fold' && fold)) {
-      fold = overtaken === 'fold';
+    const rather = next && (await ui.rather(asked, next));
+    if (rather === null || (rather && !wish)) {
+      wish = rather;
       return (again = true);
     }
     const dock = id('dock').dataset;
@@ -43,7 +44,8 @@
       await ui.flush(); // what is typed shall stand in what is drawn
       if (!flushed) return (again = flushed = true);
     }
-    flushed = fold = force = false;
+    wish = null;
+    flushed = force = false;
     await htmx.swap({ text: html, swap: 'none', target: document.body, sourceElement: document.body, live: true });
     readVersions();
     soon = clearTimeout(soon);
@@ -62,14 +64,14 @@
     const clock = response.headers.get('X-Server-Now');
     if (clock) ui.emit('clock', +clock);
     if (ui.isForeign(response) || response.status === 404) ui.leave(response.status);
-    else if (response.status === 304) force = fold = false;
+    else if (response.status === 304) [force, wish] = [false, null];
     if (html && !ui.isForeign(response)) await apply(html);
     return response.status === 304 || !!html;
   };
 
   const run = async () => {
     let ok;
-    fold = !id('dock').dataset.prompt && ui.composerIsBusy();
+    wish = !id('dock').dataset.prompt && ui.composerIsBusy() ? { folded: 1 } : null;
     do {
       again = false;
       frames = [];

@@ -2,7 +2,7 @@
 {
   const ui = controlui;
   const { id, on } = ui;
-  const VIEW = ['prompt', 'step', 'folded'];
+  const VIEW = ['prompt', 'step', 'folded', 'quiet'];
   let composedAt = -Infinity;
   let missed = false; // a newer draft came while the person was in the form,
   let told = false; // and the page has said so
@@ -16,15 +16,17 @@
 
   // Anything in the open question, typed or ticked, that was not sent.
   const isDrafted = () => controls(id('dock')).some(isFilled);
-  ui.isEdited = () => isDrafted() || composed();
+  ui.isEdited = () => isDrafted() || composed() || ui.waits();
+  ui.isAtDock = () => !isFree(document.activeElement) || isDrafted();
   ui.composerIsBusy = () => composed() || performance.now() - composedAt < 3000;
+  ui.composerIsTaken = () => ui.composerIsBusy() || document.activeElement === id('composer-text');
   on('keydown', ({ target }) => target.id === 'composer-text' && (composedAt = performance.now()));
 
   // The view that this tab asks for: its address, or what it shows while the person is at it.
   ui.view = () => {
     const here = new URLSearchParams(location.search);
     const { dataset } = id('dock');
-    const stay = dataset.prompt && (!isFree(document.activeElement) || isDrafted());
+    const stay = dataset.prompt && ui.isAtDock();
     const view = new URLSearchParams();
     for (const name of VIEW) {
       const value = stay ? dataset[name] : here.get(name);
@@ -36,20 +38,14 @@
   // Since then the person has pressed, or begun to write or to answer: what was drawn for before is drawn anew.
   ui.presses = 0; // each counts when it begins and when it ends
   ui.moment = () => ({ view: `${ui.view()}`, presses: ui.presses });
-  ui.isOvertaken = async (asked, next) => {
-    const now = id('dock').dataset;
-    await ui.sending; // what becomes of a press is for its own reply to say
-    if (asked.presses !== ui.presses) return 'anew';
-    if (next.covers && !now.covers && ui.composerIsBusy()) return 'fold';
-    return next.prompt !== now.prompt && asked.view !== `${ui.view()}` && 'anew';
-  };
 
-  const writeAddress = ({ prompt, step, folded }) => {
+  const writeAddress = ({ prompt, step, folded, quiet }) => {
     const url = new URL(location);
     for (const name of VIEW) url.searchParams.delete(name);
     if (prompt) url.searchParams.set('prompt', prompt);
     if (prompt && step > 1) url.searchParams.set('step', step);
     if (prompt && folded) url.searchParams.set('folded', 1);
+    if (prompt && quiet) url.searchParams.set('quiet', 1);
     if (url.href !== location.href) history.replaceState(history.state, '', url);
   };
 
@@ -76,7 +72,7 @@
     const focus = document.activeElement;
     const was = (ctx.was = { ...id('dock').dataset, focus, inside: !isFree(focus), top: options()?.scrollTop });
     was.pending = [...document.querySelectorAll('#timeline [data-status=pending]')].map((row) => row.id);
-    const same = VIEW.every((name) => (was[name] ?? '') === (fresh.dataset[name] ?? ''));
+    const same = VIEW.slice(0, 3).every((name) => (was[name] ?? '') === (fresh.dataset[name] ?? ''));
     was.kept = ctx.live && same && !!id('dock-fields') && (id('dock-fields').contains(focus) || ui.isUnsaved());
     if (was.kept) keep(fresh);
   });
@@ -97,7 +93,7 @@
     }
     const same = was.prompt === now.prompt && was.step === now.step;
     if (options()) options().scrollTop = same ? was.top : 0;
-    if (ctx.live && (new URLSearchParams(location.search).has('prompt') || now.folded)) writeAddress(now);
+    if (ctx.live && (new URLSearchParams(location.search).has('prompt') || now.folded || now.quiet)) writeAddress(now);
     ui.emit('dock', { was, now, same, live: ctx.live, sent: ctx.request });
   });
 

@@ -12,7 +12,8 @@
     const rows = was.pending.map(id).filter((row) => row && row.dataset.status !== 'pending');
     for (const row of rows) {
       const kept = !!row.querySelector('.leftover');
-      const text = ui.word(kept ? 'endedKept' : 'ended', { outcome: words(row.querySelector('.summary-head')) });
+      const word = row.dataset.status === 'submitted' ? 'answerGoes' : kept ? 'endedKept' : 'ended';
+      const text = ui.word(word, { outcome: words(row.querySelector('.delivery-state > p, .summary-head')) });
       if (row.dataset.about === was.prompt && isSeen(row, kept)) ui.notice(text, 'ended');
       else ui.say(text);
     }
@@ -23,7 +24,7 @@
   const arrive = (was, now) => {
     // A press whose reply never came, or came too late, has been done all the same.
     const done = (was.prompt !== now.prompt || was.expires !== now.expires) && ui.settled('dock-form');
-    const isOwn = (row) => done && /answered|skipped/.test(row.dataset.status);
+    const isOwn = (row) => done && /answered|submitted|skipped/.test(row.dataset.status);
     const ended = sayEnded(was, (row, kept) => kept || (was.inside && !isOwn(row)));
     const question = words(id('dock').querySelector('#dock-question, .bar-question'));
     if (now.prompt && !heard.has(now.prompt)) ui.say(ui.word('arrived', { question }));
@@ -49,10 +50,13 @@
       else notice.remove();
       id('dock').hidden = !now.prompt;
     } else if (error) ui.say(words(error));
-    else sayEnded(was);
+    else if (!id('undo')) sayEnded(was);
     if (pressed === 'more-time') ui.say(words(id('dock-limit')));
     if (document.activeElement.matches('.error')) return; // what is wrong has taken the focus
-    if (!same && !now.folded) focus(now.prompt ? id('dock-question') : id('composer-text'));
+    // A reminder that has come up by itself takes no focus from the composer, which is usable again.
+    const writes = !now.prompt || (/submit|skip/.test(pressed) && !now.covers && (was.covers || now.folded));
+    if (!same && writes) id('composer-text') ? focus(id('composer-text')) : ui.home();
+    else if (!same && !now.folded) focus(id('dock-question'));
     else if (isDropped()) focus(id('dock-fold'));
     heard.add(now.prompt);
   };

@@ -106,6 +106,7 @@
     const box = id('composer-text');
     const { composed, composer } = id('live').dataset;
     if (composed === undefined || !box || box.value !== box.defaultValue || savers.composer.isUnsaved()) return;
+    if (ui.waits()) return; // some of it may wait to be sent
     if (box.value !== composed) box.value = box.defaultValue = composed;
     box.form.elements.revision.value = composer; // what is typed from now on goes on from there
   });

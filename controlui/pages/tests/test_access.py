@@ -11,6 +11,7 @@ from django.test import Client
 
 from controlui.chat.models import Conversation, Membership, User
 from controlui.chat.transitions import create_user, say
+from outbox.transitions import enqueue
 from questions.models import Draft, Prompt
 
 from .browser import Browser
@@ -125,6 +126,7 @@ def test_home_leads_to_the_newest_conversation(cast: dict[str, Any], conversatio
 def test_read_only_and_archived_conversations_keep_their_dock(
     cast: dict[str, Any], conversation: Conversation, ask: Ask
 ) -> None:
+    enqueue(conversation=conversation, author=cast["ben"], text="On its way", key="k")
     prompt = ask()
     for changes, words in (
         ({"read_only": True}, "You can read this conversation, but not write in it."),
@@ -135,6 +137,7 @@ def test_read_only_and_archived_conversations_keep_their_dock(
         assert words in page.page.texts["composer"]
         assert page.question() == "Where should I deploy?"
         assert "send-as-message" not in page.html
+        assert "On its way" in page.page.texts["outbox"]
         assert page.press("save", choice_deploy_target="o1").status == 200
 
 
@@ -142,9 +145,11 @@ def test_another_template_may_stand_in_the_composers_slot(
     cast: dict[str, Any], conversation: Conversation, ask: Ask, settings: Any
 ) -> None:
     ask()
+    enqueue(conversation=conversation, author=cast["ana"], text="On its way", key="k")
     settings.COMPOSER_TEMPLATE = "pages/_closed.html"
     page = Browser(cast["ana"]).open(f"/c/{conversation.uid}/")
     assert page.question() == "Where should I deploy?"
-    assert "composer-text" not in page.html
+    assert 'id="composer-text"' not in page.html
+    assert "On its way" in page.page.texts["outbox"]
     page.press("submit", choice_deploy_target="o1")
     assert Prompt.objects.get().status == "answered"

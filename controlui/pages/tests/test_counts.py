@@ -21,7 +21,7 @@ from .browser import Browser
 
 pytestmark = pytest.mark.django_db
 Ask = Callable[..., Prompt]
-PAGE, LIVE_SAME, LIVE_CHANGED, OLDER = 18, 10, 23, 10
+PAGE, LIVE_SAME, LIVE_CHANGED, OLDER = 18, 9, 23, 10
 
 
 @contextmanager

@@ -39,7 +39,7 @@ ALLOWED = {
     "a", "blockquote", "aside", "bdi", "body", "button", "code", "dd", "details", "div", "dl", "dt", "fieldset", "form",
     "h1", "h2", "head", "header", "html", "input", "label", "legend", "li", "link", "main", "meta", "nav", "noscript",
     "ol", "p", "path", "pre", "script", "section", "span", "strong", "summary", "svg", "textarea", "time", "title",
-    "em", "ul",
+    "em", "template", "ul",
 }  # fmt: skip
 
 

@@ -26,19 +26,27 @@ def page(ana: User, conversation: Conversation) -> Browser:
     return Browser(ana).open(f"/c/{conversation.uid}/")
 
 
-def test_a_message_is_saved_exactly_as_typed(page: Browser, conversation: Conversation) -> None:
+def test_a_message_is_saved_exactly_as_typed(
+    page: Browser, conversation: Conversation, agent_accepts: Callable[[], int]
+) -> None:
     page.send("composer", text="  *two*\r\nlines <b>\r\n")
-    message = conversation.messages.get(kind="person")
-    assert message.text == "  *two*\nlines <b>\n"
-    assert message.text in page.page.texts[f"message-{message.uid}"]
+    text = "  *two*\nlines <b>\n"
+    sent = conversation.deliveries.get()
+    assert text in page.page.texts[f"delivery-{sent.uid}"]
+    assert "queued" in page.page.texts[f"delivery-{sent.uid}"]
     assert page.path() == f"/c/{conversation.uid}/"
+    assert agent_accepts() == 1
+    page.open(f"/c/{conversation.uid}/")
+    assert conversation.messages.get(kind="person").text == text
+    assert text in page.page.texts[f"message-{sent.uid}"]
+    assert f"delivery-{sent.uid}" not in page.page.texts
 
 
 def test_the_same_press_twice_is_one_message(page: Browser, conversation: Conversation) -> None:
     form = page.filled("composer", text="once")
     for _press in range(3):
         assert page.client.post(f"/c/{conversation.uid}/messages", form).status_code == 303
-    assert conversation.messages.count() == 1
+    assert conversation.deliveries.count() == 1
     response = page.client.post(f"/c/{conversation.uid}/messages", form | {"text": ["changed"]})
     assert response.status_code == 409
     assert "changed" in response.content.decode()
@@ -52,7 +60,7 @@ def test_what_cannot_be_sent_says_why_and_stays(page: Browser, conversation: Con
     assert page.page.texts["composer-error"]
     if "\x00" not in text:
         assert ("text", text) in page.form("composer")["fields"]
-    assert not conversation.messages.exists()
+    assert not conversation.deliveries.exists()
 
 
 def test_the_text_is_kept_and_goes_when_it_is_sent(page: Browser, conversation: Conversation, ana: User) -> None:
@@ -126,7 +134,7 @@ def test_without_scripts_the_other_text_can_be_used_or_left(
     assert ("text", "mine, edited again") in page.form("composer")["fields"]
     assert "composer-notice" not in page.page.texts
     assert kept(ana) == ("mine, edited again", [])
-    assert not conversation.messages.exists()
+    assert not conversation.deliveries.exists()
 
 
 def test_scripts_get_the_composer_with_the_other_text(page: Browser, conversation: Conversation, ana: User) -> None:
@@ -152,7 +160,7 @@ def test_sending_in_one_tab_leaves_what_another_typed(page: Browser, conversatio
     assert kept(ana) == ("from two, next", []), "what was beside it is all there is now"
     assert one("from one, next", 0)[0] == "alternate"
     two("from two, next", path="messages", key="k3")
-    assert [message.text for message in conversation.messages.order_by("seq")] == [
+    assert [sent.text for sent in conversation.deliveries.order_by("pk")] == [
         "from two", "from one", "from two, next",
     ]  # fmt: skip
     assert kept(ana) == ("from one, next", [])
@@ -219,12 +227,15 @@ def test_check_for_new_questions_keeps_the_text(page: Browser, conversation: Con
     assert not conversation.messages.filter(kind="person").exists()
 
 
-def test_scripts_get_the_row_and_an_empty_composer_with_another_key(page: Browser, conversation: Conversation) -> None:
+def test_scripts_get_what_is_on_its_way_and_an_empty_composer_with_another_key(
+    page: Browser, conversation: Conversation
+) -> None:
     form = page.filled("composer", text="hello")
     response = page.client.post(f"/c/{conversation.uid}/messages", form, headers={"HX-Request": "true"})
     html = response.content.decode()
     assert html.lstrip().startswith('<form id="composer"')
-    assert 'hx-target="#timeline" hx-swap="place"' in html
+    assert 'hx-target="#outbox"' in html
+    assert "queued" in html
     assert form["key"][0] not in html
     response = page.client.post(
         f"/c/{conversation.uid}/messages", form | {"text": ["  "], "key": ["k2"]}, headers={"HX-Request": "true"}

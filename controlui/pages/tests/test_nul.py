@@ -64,7 +64,7 @@ def test_in_a_field(client: Client, conversation: Conversation, ask: Ask, route:
             *Draft.objects.values_list("values__deploy_target__text", flat=True),
             *Prompt.objects.exclude(answers=None).values_list("answers__deploy_target__0", flat=True),
             *ComposerDraft.objects.values_list("text", flat=True),
-            *conversation.messages.filter(kind="person").values_list("text", flat=True),
+            *conversation.deliveries.values_list("text", flat=True),
         ]
     )
     kept = "ab" if field.startswith("text") else "typed"

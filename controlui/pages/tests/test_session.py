@@ -99,7 +99,7 @@ def test_a_message_is_kept_in_the_same_way(page: Browser, conversation: Conversa
     page.response = page.client.post(f"/c/{conversation.uid}/messages", form)
     assert page.status == 403
     page.send(f"/c/{conversation.uid}/messages")
-    assert conversation.messages.get(kind="person").text == "to the agent"
+    assert conversation.deliveries.get().text == "to the agent"
 
 
 def test_a_busy_database_keeps_the_text_and_offers_to_send_again(

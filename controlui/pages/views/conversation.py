@@ -6,6 +6,7 @@ from django.http import HttpResponse
 from django.template.loader import render_to_string
 
 from controlui.chat.queries import timeline
+from controlui.pages.answering import undo_of
 from controlui.pages.guard import PersonRequest, personal
 from controlui.pages.page import PAGE, full_page, partial, place_of, rows_html
 
@@ -13,7 +14,9 @@ from controlui.pages.page import PAGE, full_page, partial, place_of, rows_html
 @personal("GET", "HEAD")
 def conversation(request: PersonRequest, uid: str) -> HttpResponse:
     """The whole page, in the view that its address names."""
-    return full_page(place_of(request, uid), before=request.GET.get("before", "")[:64])
+    place = place_of(request, uid)
+    before = request.GET.get("before", "")[:64]
+    return full_page(place, before=before, undo=undo_of(place, request.GET))
 
 
 @personal("GET", "HEAD", fragment=True)

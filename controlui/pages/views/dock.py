@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from urllib.parse import urlencode
+
 from django.http import HttpResponse, HttpResponseRedirect, JsonResponse
 from django.shortcuts import redirect
 
 from controlui.chat.models import Message
 from controlui.chat.queries import rows_for
 from controlui.errors import Conflict
-from controlui.pages.answering import Outcome, find_prompt, press, still_open
+from controlui.pages.answering import Outcome, find_prompt, press, still_open, undo_of
 from controlui.pages.forms import DockForm
 from controlui.pages.guard import PersonRequest, personal
 from controlui.pages.page import Place, dock_html, full_page, moved, partial, place_of, rows_html
@@ -28,13 +30,17 @@ def dock(request: PersonRequest, uid: str) -> HttpResponse:
     if request.htmx:
         return fragment(place, outcome)
     if outcome.status == 200:
-        return HttpResponseRedirect(f"{place.address}#dock", status=SEE_OTHER)
+        undo = urlencode({"undo": outcome.undo}) if outcome.undo else ""
+        address = f"{place.address}{'&' if place.query else '?'}{undo}" if undo else place.address
+        return HttpResponseRedirect(f"{address}#dock", status=SEE_OTHER)
     return full_page(place, status=outcome.status, notice=outcome.notice, error=outcome.error, errors=outcome.errors)
 
 
 def fragment(place: Place, outcome: Outcome) -> HttpResponse:
     """The dock as it is now, and the summary of a prompt that has left it."""
-    html = str(dock_html(place, notice=outcome.notice, error=outcome.error, errors=outcome.errors))
+    undo = outcome.undo or undo_of(place, place.request.POST)
+    said = {"notice": outcome.notice, "error": outcome.error, "errors": outcome.errors, "undo": undo}
+    html = str(dock_html(place, **said))
     if outcome.ended is not None:
         message = Message.objects.select_related("author", "run", "stream").get(pk=outcome.ended.message_id)
         html += partial("#timeline", "place", rows_html(place, rows_for([message])))

@@ -8,6 +8,7 @@ from django.http import HttpResponse
 from django.template.loader import render_to_string
 
 from controlui.chat.queries import changed_messages, rows_for, timeline
+from controlui.pages.answering import undo_of
 from controlui.pages.forms import number
 from controlui.pages.guard import PersonRequest, personal
 from controlui.pages.page import (
@@ -17,20 +18,23 @@ from controlui.pages.page import (
     dock_html,
     list_items,
     live_state,
+    outbox_html,
     partial,
     place_of,
     rows_html,
     writes,
 )
+from questions.queries import waiting_counts
 
 
 @personal("GET", "HEAD", fragment=True)
 def live(request: PersonRequest, uid: str) -> HttpResponse:
     """304 when the page is up to date, else the parts of it that are not."""
     place = place_of(request, uid)
-    items = list_items(place.actor, place.conversation)
+    waiting = waiting_counts(place.actor)
+    items = list_items(place.actor, place.conversation, waiting)
     kept = composer_draft(place)
-    state = live_state(place, items, kept)
+    state = live_state(place, items, waiting, kept)
     known = known_versions(request)
     same = known == {stream.uid: stream.version for stream in place.streams} and request.GET.get("d") == state.drafts
     if same:
@@ -43,7 +47,8 @@ def live(request: PersonRequest, uid: str) -> HttpResponse:
             context["composer"] = {"alternate": bool(kept and kept.alternates)}
         parts = [
             rows_part(place, known),
-            partial("#dock", "outerMorph", dock_html(place)),
+            partial("#outbox", "outerMorph", outbox_html(place)),
+            partial("#dock", "outerMorph", dock_html(place, undo=undo_of(place, request.GET))),
             partial("#conversations", "outerMorph", render_to_string("pages/_conversations.html", context, request)),
             notice_part(place, context),
             partial("#live", "outerMorph", render_to_string("pages/_live.html", context, request)),

@@ -10,7 +10,6 @@ from controlui.chat import clock
 from controlui.chat.alternates import SavedDraft
 from controlui.chat.errors import KeyReused, TooManyVersions
 from controlui.chat.ids import new_uid
-from controlui.chat.queries import rows_for
 from controlui.chat.transitions import (
     clear_composer_draft,
     drop_composer_alternate,
@@ -20,7 +19,7 @@ from controlui.chat.transitions import (
 from controlui.errors import InvalidInput, NotFound
 from controlui.pages.forms import TabSave, mark, typed
 from controlui.pages.guard import PersonRequest, personal
-from controlui.pages.page import Place, composer_html, full_page, moved, partial, place_of, rows_html
+from controlui.pages.page import Place, composer_html, full_page, moved, outbox_html, partial, place_of
 from outbox.models import Delivery
 from outbox.transitions import enqueue
 from questions import access, queries
@@ -85,12 +84,11 @@ def send_leftover(place: Place, prompt_uid: str) -> None:
 
 
 def sent(place: Place, delivery: Delivery | None = None) -> HttpResponse:
-    """Back to the page; for htmx the new row and an empty composer."""
+    """Back to the page; for htmx what is on its way, and an empty composer."""
     if not place.request.htmx:
         return HttpResponseRedirect(f"{place.address}#dock", status=SEE_OTHER)
-    rows = rows_for([delivery.message]) if delivery is not None and delivery.message is not None else []
     html = composer_html(place, text="") if delivery is not None else ""
-    return HttpResponse(html + partial("#timeline", "place", rows_html(place, rows)))
+    return HttpResponse(html + partial("#outbox", "outerMorph", outbox_html(place)))
 
 
 def again(place: Place, text: str, error: str, status: int) -> HttpResponse:
