@@ -53,14 +53,14 @@ def until(found: Callable[[], Any], what: str, seconds: float = DEADLINE) -> Any
 class Server:
     """`manage.py up` in a process of its own, with its own data, port and clock."""
 
-    def __init__(self, data: Path) -> None:
+    def __init__(self, data: Path, **settings: str) -> None:
         self.data = data
         self.offset = 0.0
         self.clock = data / "clock"
         self.clock.write_text("0")
         self.env = {
             **os.environ, "CONTROLUI_DATA": str(data), "CONTROLUI_CLOCK_OFFSET_FILE": str(self.clock),
-            "DATABASE_URL": "", "REDIS_URL": "", "PYTHONUNBUFFERED": "1",
+            "DATABASE_URL": "", "REDIS_URL": "", "PYTHONUNBUFFERED": "1", **settings,
         }  # fmt: skip
         self.port = 0
         self.start()
@@ -148,6 +148,35 @@ class Agent:
     def withdraw(self, prompt: str) -> None:
         """The agent no longer wants to know."""
         self.post(f"/questions/{prompt}/cancel", {})
+
+    def take(self) -> dict[str, Any]:
+        """The next message in the inbox, once there is one; leased, and not accepted yet."""
+
+        def look() -> list[dict[str, Any]]:
+            response = self.http.get("/inbox", params={"sessionKey": self.key})
+            assert response.is_success, response.text
+            found: list[dict[str, Any]] = response.json()["deliveries"]
+            return found
+
+        found: dict[str, Any] = until(look, "a message is in the inbox")[0]
+        return found
+
+    def accept(self, item: dict[str, Any] | None = None) -> dict[str, Any]:
+        """Accepts a message that was taken, or the next one: it is in history now."""
+        item = item or self.take()
+        self.post(f"/inbox/{item['id']}/ack", {"lease": item["lease"], "accepted": True})
+        return item
+
+    def refuse(self, error: str = "", item: dict[str, Any] | None = None) -> dict[str, Any]:
+        """Refuses a message that was taken, or the next one."""
+        item = item or self.take()
+        self.post(f"/inbox/{item['id']}/ack", {"lease": item["lease"], "accepted": False, "error": error})
+        return item
+
+    def history(self) -> list[str]:
+        """What people have sent, as saved, the oldest first."""
+        rows = self.http.get(f"/sessions/{self.key}/messages").json()["messages"]
+        return [row["text"] for row in reversed(rows) if row["kind"] == "person"]
 
     @property
     def path(self) -> str:
@@ -279,3 +308,8 @@ def open_page(context: BrowserContext, agent: Agent) -> Page:
 def dock(page: Page) -> Any:
     """The panel."""
     return page.get_by_role("region", name="Question", exact=True)
+
+
+def outbox(page: Page) -> Any:
+    """The messages on their way."""
+    return page.locator("#outbox .delivery")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from playwright.sync_api import BrowserContext, Locator, Page, expect
 
-from e2e.conftest import Agent, open_page
+from e2e.conftest import Agent, open_page, outbox
 
 RETURN = "dispatchEvent(new Event('online'))"
 
@@ -47,12 +47,12 @@ def test_sending_in_one_tab_keeps_what_another_typed(page: Page, ana: BrowserCon
     kept(page, "a long thought, not ended")
     message(tab).fill("quick one")
     tab.get_by_role("button", name="Send").click()
-    expect(tab.locator("#timeline .message--person")).to_contain_text("quick one")
+    expect(outbox(tab)).to_contain_text("quick one")
     expect(message(tab)).to_have_value("")
     expect(message(page)).to_have_value("a long thought, not ended")
     page.reload()
     expect(message(page)).to_have_value("a long thought, not ended")
     page.get_by_role("button", name="Send").click()
-    expect(page.locator("#timeline .message--person").last).to_contain_text("a long thought, not ended")
+    expect(outbox(page).last).to_contain_text("a long thought, not ended")
     page.reload()
     expect(message(page)).to_have_value("")

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from playwright.sync_api import BrowserContext, Locator, Page, expect
 
-from e2e.conftest import NARROW, WIDE, Agent, Server, dock, open_page, question, until
+from e2e.conftest import NARROW, WIDE, Agent, Server, dock, open_page, outbox, question, until
 
 RETURN = "dispatchEvent(new Event('online'))"
 FOCUS = "document.activeElement.id || document.activeElement.tagName"
@@ -376,10 +376,10 @@ def test_message_keys(page: Page, agent: Agent) -> None:
     page.keyboard.press("Shift+Enter")
     page.keyboard.type("two")
     page.keyboard.press("Enter")
-    expect(page.locator("#timeline")).to_contain_text("one\ntwo")
+    expect(outbox(page)).to_contain_text("one\ntwo")
     expect(box).to_have_value("")
     expect(box).to_be_focused()
-    expect(page.locator("#timeline .message--person")).to_have_count(1)
+    expect(outbox(page)).to_have_count(1)
 
 
 def test_on_a_touch_keyboard_enter_is_a_line(agent: Agent, person: Callable[..., BrowserContext]) -> None:
@@ -388,7 +388,7 @@ def test_on_a_touch_keyboard_enter_is_a_line(agent: Agent, person: Callable[...,
     page.keyboard.type("one\ntwo")
     expect(message(page)).to_have_value("one\ntwo")
     page.get_by_role("button", name="Send").tap()
-    expect(page.locator("#timeline")).to_contain_text("two")
+    expect(outbox(page)).to_contain_text("two")
 
 
 # -- one choice ---------------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 
-from e2e.conftest import Agent, Server, dock, question, until
+from e2e.conftest import Agent, Server, dock, outbox, question, until
 
 EXTRAS = question("extras", "Which checks should run?", "Unit tests", "Licence scan", multiSelect=True)
 TONE = question("tone", "Which tone should the note have?", "Calm", "Loud")
@@ -93,7 +93,7 @@ def test_fold_unfold_arrows_more_time_and_skip(plain: BrowserContext, agent: Age
     press(page, "Collapse question")
     page.get_by_role("textbox", name="Message").fill("one moment")
     press(page, "Send")
-    expect(page.locator("#timeline")).to_contain_text("one moment")
+    expect(outbox(page)).to_contain_text("one moment")
     press(page, "Expand question")
     expect(page.get_by_role("textbox", name="Other answer")).to_have_value("kept")
     press(page, "Next request")
@@ -117,6 +117,9 @@ def test_a_form_of_an_ended_question_keeps_what_was_typed(plain: BrowserContext,
     expect(page.locator("body")).to_contain_text("withdrew")
     expect(page.locator("#timeline")).to_contain_text("too late")
     press(page, "Send as message")
+    expect(outbox(page)).to_contain_text("too late")
+    assert agent.accept()["text"] == "too late"
+    press(page, "Check for new questions")
     expect(page.locator("#timeline li").last).to_contain_text("too late")
 
 
@@ -147,3 +150,81 @@ def test_a_sign_in_link_is_spent_by_its_button_only_and_once(
     page.goto(link)
     expect(page.locator("body")).to_contain_text("used")
     expect(page.get_by_role("button", name="Sign in", exact=True)).to_be_hidden()
+
+
+def test_a_message_is_queued_edited_refused_retried_and_discarded(plain: BrowserContext, agent: Agent) -> None:
+    page = opened(plain, agent)
+    page.get_by_role("textbox", name="Message").fill("first words")
+    press(page, "Send")
+    expect(outbox(page)).to_contain_text("queued")
+    expect(outbox(page)).to_contain_text("first words")
+    outbox(page).get_by_text("Edit", exact=True).click()
+    page.get_by_role("textbox", name="Text of this message").fill("better words")
+    press(page, "Save")
+    expect(outbox(page).locator(".as-typed")).to_have_text("better words")
+    agent.refuse("Not now.")
+    press(page, "Check for new questions")
+    expect(outbox(page)).to_contain_text("not sent")
+    expect(outbox(page)).to_contain_text("Not now.")
+    press(page, "Retry")
+    expect(outbox(page)).to_contain_text("queued")
+    press(page, "Discard")
+    expect(outbox(page)).to_have_count(0)
+    expect(page.get_by_role("textbox", name="Message")).to_have_value("better words")
+    press(page, "Send")
+    assert agent.accept()["text"] == "better words"
+    press(page, "Check for new questions")
+    expect(page.locator("#timeline .message--person")).to_contain_text("better words")
+
+
+def test_a_change_that_comes_too_late_is_kept(plain: BrowserContext, agent: Agent) -> None:
+    page = opened(plain, agent)
+    page.get_by_role("textbox", name="Message").fill("first words")
+    press(page, "Send")
+    outbox(page).get_by_text("Edit", exact=True).click()
+    page.get_by_role("textbox", name="Text of this message").fill("better words")
+    agent.accept()
+    press(page, "Save")
+    expect(page.locator("body")).to_contain_text("accepted meanwhile")
+    expect(page.get_by_role("textbox", name="Message")).to_have_value("better words")
+
+
+def test_a_reminder_is_answered_skipped_undone_taken_back_and_reopened(plain: BrowserContext, agent: Agent) -> None:
+    asked = agent.ask(TONE, mode="async")
+    page = opened(plain, agent)
+    expect(page.get_by_role("textbox", name="Message")).to_be_visible()
+    page.get_by_role("textbox", name="Other answer").fill("in between")
+    press(page, "Skip")
+    expect(dock(page)).to_contain_text("Nothing was sent")
+    press(page, "Undo")
+    expect(page.get_by_role("textbox", name="Other answer")).to_have_value("in between")
+    press(page, "Submit")
+    expect(page.locator("#timeline .summary")).to_contain_text("queued")
+    agent.refuse()
+    press(page, "Check for new questions")
+    press(page, "Retry answer")
+    expect(page.locator("#timeline .summary")).to_contain_text("queued")
+    press(page, "Discard")
+    expect(page.get_by_role("textbox", name="Other answer")).to_have_value("in between")
+    press(page, "Skip")
+    expect(dock(page)).to_contain_text("Nothing was sent")
+    press(page, "Check for new questions")
+    press(page, "Answer")
+    page.get_by_role("radio", name="Loud").check()
+    press(page, "Submit")
+    agent.accept()
+    assert agent.answers(asked["id"]) == {"tone": ["Loud"]}
+    press(page, "Check for new questions")
+    expect(page.locator("#timeline .summary")).to_contain_text("answered")
+    expect(page.locator("#timeline .summary [data-action]")).to_have_count(0)
+
+
+def test_a_reminder_in_history_is_reopened(plain: BrowserContext, agent: Agent) -> None:
+    agent.ask(TONE, mode="async")
+    run = agent.post("/runs", {"sessionKey": agent.key})["id"]
+    agent.post(f"/runs/{run}/finish", {"status": "succeeded"})
+    page = opened(plain, agent)
+    expect(dock(page)).to_be_hidden()
+    expect(page.locator("#timeline .summary")).to_contain_text("no longer pending")
+    press(page, "Answer")
+    expect(dock(page)).to_contain_text("Which tone")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -9,7 +10,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import BrowserContext, Page, expect
 
-from e2e.conftest import NARROW, WIDE, Agent, dock, open_page, question
+from e2e.conftest import NARROW, WIDE, Agent, Server, dock, open_page, question
 
 LOOKS = [("light", "en", WIDE), ("dark", "en", NARROW), ("light", "zh-hans", NARROW), ("dark", "zh-hans", WIDE)]
 SINGLE = question("single", "Where should I deploy?", "Staging (Recommended)", "Production")
@@ -68,6 +69,77 @@ def test_every_state_of_the_dock(looked: Page, agent: Agent) -> None:
     expect(page.locator("#dock-form")).to_be_hidden()
     states["ended"] = faults(page)
     assert {state: found for state, found in states.items() if found} == {}
+
+
+def test_every_state_of_reminders_and_of_what_is_on_its_way(looked: Page, agent: Agent, server: Server) -> None:
+    page = looked
+    states: dict[str, list[str]] = {}
+
+    def see(name: str) -> None:
+        states[name] = faults(page) + small(page)
+
+    agent.ask(SINGLE, mode="async")
+    expect(page.locator("#dock-form")).to_be_visible()
+    see("a reminder beside the composer")
+    page.locator("#dock [data-action=fold]").click()
+    expect(page.locator("#dock [data-action=unfold]")).to_be_visible()
+    see("a folded reminder")
+    page.locator("#dock [data-action=unfold]").click()
+    page.locator("#dock [data-action=skip]").click()
+    expect(page.locator("#undo")).to_be_visible()
+    see("undo")
+    page.locator("#undo button").click()
+    page.get_by_role("radio").first.check()
+    page.locator("#dock [data-action=submit]").click()
+    page.locator("#composer-text").fill("A message of several words, to see where it breaks on a narrow screen.")
+    page.locator("#composer-text").press("Enter")
+    row, state = page.locator("#outbox .delivery"), page.locator("#timeline .delivery-state")
+    expect(row).to_have_attribute("data-status", "queued")
+    see("queued")
+    for edit in (state.locator("summary"), row.locator("summary")):
+        edit.click()
+    see("being edited")
+    for edit in (state.locator("summary"), row.locator("summary")):
+        edit.click()
+    item = agent.take()
+    expect(state).to_have_class(re.compile("sending"))
+    see("sending")
+    agent.refuse("The tank is empty, and the next one comes on Monday.", item)
+    expect(state).to_have_class(re.compile("failed"))
+    see("not sent")
+    agent.take()
+    expect(row).to_have_attribute("data-status", "sending")
+    server.advance(61)
+    expect(row).to_have_attribute("data-status", "unconfirmed", timeout=20_000)
+    see("delivery unconfirmed")
+    page.context.set_offline(True)
+    page.locator("#composer-text").fill("Typed on a train.")
+    page.locator("#composer-text").press("Enter")
+    expect(page.locator("#unsent li")).to_have_count(1)
+    see("waiting to be sent")
+    page.context.set_offline(False)
+    expect(page.locator("#unsent li")).to_have_count(0)
+    agent.ask(MULTI, mode="async")
+    expect(page.locator("#dock-form")).to_be_visible()
+    run = agent.post("/runs", {"sessionKey": agent.key})["id"]
+    agent.post(f"/runs/{run}/finish", {"status": "succeeded"})
+    expect(page.locator(".summary--retired")).to_be_visible()
+    see("no longer pending")
+    assert {state: found for state, found in states.items() if found} == {}
+
+
+def small(page: Page) -> list[str]:
+    """Controls too small to touch, and a page that scrolls sideways."""
+    found: list[str] = page.evaluate(
+        """() => [...document.querySelectorAll('#outbox, #timeline, #dock')]
+          .flatMap(part => [...part.querySelectorAll('button, summary, textarea')])
+          .filter(node => node.checkVisibility() && node.tabIndex >= 0)
+          .map(node => [node.innerText || node.name, node.getBoundingClientRect()])
+          .filter(([, box]) => box.width > 1 && (box.height < 44 || box.width < 44 || box.right > innerWidth))
+          .map(([name, box]) => `${name}: ${box.width}x${box.height}`)
+          .concat(document.documentElement.scrollWidth > innerWidth ? ['sideways'] : [])"""
+    )
+    return found
 
 
 def measure(page: Page) -> dict[str, Any]:
