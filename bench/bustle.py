@@ -9,9 +9,13 @@ import asyncio
 import contextlib
 import json
 import random
+import re
 import sys
 import time
 from dataclasses import dataclass
+from html import unescape
+from typing import Any
+from urllib.parse import parse_qsl, urlencode
 
 from common import ANSWERS, QUESTION, Place
 from memory import PING, PONG, open_socket, ticket
@@ -44,25 +48,71 @@ async def frames(line: Line) -> str:
             return payload.decode()
 
 
-async def page(port: int, place: Place, counts: Counts) -> None:
-    """A page: at each frame that says so it fetches what changed, as the script does."""
-    fetching = Line(port)
-    headers = {"Cookie": place.cookie}
-    address = f"/c/{place.uid}/live"
-    while True:
-        line = await open_socket(port, place.cookie, await ticket(port, place))
-        with contextlib.suppress(asyncio.IncompleteReadError, ConnectionError):
-            while True:
-                told = json.loads(await frames(line))
-                counts.frames += 1
-                if told["type"] == "rows":
-                    continue
-                reply = await fetching.call("GET", address, headers=headers)
-                assert reply.status in {200, 304}, reply
-                counts.fetches += 1
-                if told["type"] == "refresh":
-                    break  # a new stream: a new ticket
-        line.close()
+def versions(html: str) -> str:
+    """What a page says that it knows, as its script takes it from #live."""
+    told = {name: unescape(value) for name, value in re.findall(r'data-(streams|drafts|composer)="([^"]*)"', html)}
+    pairs = [("s", pair) for pair in told["streams"].split()]
+    return urlencode([*pairs, ("d", told["drafts"]), ("c", told["composer"])])
+
+
+class Page:
+    """A page: it fetches what changed when a frame says so, as the script does. A hint that the list may have changed
+    waits for 0.3 to 1.5 s, and is done with when a fetch comes in between."""
+
+    def __init__(self, port: int, place: Place, counts: Counts) -> None:
+        self.port, self.place, self.counts = port, place, counts
+        self.line, self.turn = Line(port), asyncio.Lock()
+        self.known = ""
+        self.soon: asyncio.TimerHandle | None = None
+        self.tasks: set[asyncio.Task[None]] = set()
+
+    async def fetch(self) -> None:
+        """What changed since what it knows."""
+        async with self.turn:
+            if self.soon is not None:
+                self.soon.cancel()
+                self.soon = None
+            headers = {"Cookie": self.place.cookie}
+            reply = await self.line.call("GET", f"/c/{self.place.uid}/live?{self.known}", headers=headers)
+            assert reply.status in {200, 304}, reply
+            self.counts.fetches += 1
+            if reply.status == 200:
+                self.known = versions(reply.body.decode())
+
+    def is_news(self, told: dict[str, Any]) -> bool:
+        """Whether a frame tells of more than what is known: the worker loop announces each change once more."""
+        known = dict(pair.rpartition(":")[::2] for name, pair in parse_qsl(self.known) if name == "s")
+        return told["type"] != "changed" or int(told["version"]) > int(known.get(told["stream"], -1))
+
+    def later(self) -> None:
+        """The list may have changed."""
+        if self.soon is None:
+            loop = asyncio.get_running_loop()
+            self.soon = loop.call_later(random.uniform(0.3, 1.5), self.now)
+
+    def now(self) -> None:
+        """Nothing came in between."""
+        self.soon = None
+        task = asyncio.ensure_future(self.fetch())
+        self.tasks.add(task)
+        task.add_done_callback(self.tasks.discard)
+
+    async def live(self) -> None:
+        """For as long as the benchmark lasts; a new stream asks for a new ticket."""
+        await self.fetch()
+        while True:
+            line = await open_socket(self.port, self.place.cookie, await ticket(self.port, self.place))
+            with contextlib.suppress(asyncio.IncompleteReadError, ConnectionError):
+                while True:
+                    told = json.loads(await frames(line))
+                    self.counts.frames += 1
+                    if told["type"] == "list":
+                        self.later()
+                    elif told["type"] != "rows" and self.is_news(told):
+                        await self.fetch()
+                    if told["type"] == "refresh":
+                        break
+            line.close()
 
 
 async def talk(port: int, place: Place, every: float, counts: Counts) -> None:
@@ -87,7 +137,7 @@ async def main() -> None:
     counts = Counts()
     read = [line.rstrip("\n").split("\t") for line in iter(sys.stdin.readline, "\n")]
     places = [Place(agent, "main", uid, person, cookie) for agent, person, cookie, uid in read]
-    tasks = [asyncio.create_task(page(port, place, counts)) for place in places]
+    tasks = [asyncio.create_task(Page(port, place, counts).live()) for place in places]
     tasks += [asyncio.create_task(talk(port, place, every, counts)) for place in places]
     begin = time.monotonic()
     print(f"{len(places)} other conversations, a question about every {every:g} s each", flush=True)
