@@ -596,6 +596,8 @@ def all_confirmed(number: int) -> Callable[[], bool]:
     return lambda: Delivery.objects.filter(status=Status.CONFIRMED).count() == number
 
 
+# Processes that are killed every second are mostly starting.
+@pytest.mark.timeout(450)
 def test_a_thousand_deliveries_through_a_storm(
     site: Site, agent: Agent, ana: User, hook: Callable[..., servers.Hook]
 ) -> None:
