@@ -15,12 +15,17 @@ from django.conf import settings
 from controlui.chat.models import Agent, Conversation, User
 from outbox import transitions as outbox
 from outbox import worker
+from outbox.models import Delivery
 from outbox.tests import servers
 from outbox.tests.test_webhook import point
 from outbox.transports import webhook
+from outbox.transports.content import content
+from questions.models import Prompt
+from questions.transitions import answer_prompt
 
 Verify = Callable[[str, dict[str, str], bytes], bool]
 PAGE = settings.BASE_DIR / "docs" / "webhooks.md"
+[EXAMPLE] = re.findall(r"\n\n(\{.*?\n\})", PAGE.read_text(), re.DOTALL)
 
 
 @pytest.fixture(scope="module")
@@ -80,12 +85,43 @@ def test_an_old_message_is_refused(verify: Verify, age: int, fresh: bool) -> Non
     assert verify(secret, headers, body) is fresh
 
 
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("webhook-signature", "v1,é"), ("webhook-signature", ""), ("webhook-timestamp", "9" * 400),
+        ("webhook-timestamp", "9" * 5000), ("webhook-timestamp", "nan"), ("webhook-id", "\udcff"),
+    ],
+)  # fmt: skip
+def test_nonsense_is_refused_and_breaks_nothing(verify: Verify, name: str, value: str) -> None:
+    headers = {"webhook-id": "m", "webhook-timestamp": str(int(time.time())), "webhook-signature": "v1,AAAA"}
+    assert verify("whsec_" + base64.b64encode(b"s" * 24).decode(), {**headers, name: value}, b"{}") is False
+
+
 @pytest.mark.django_db
-def test_the_page_shows_every_field_that_is_sent(request_: Callable[[], servers.Request]) -> None:
-    example = json.loads(re.search(r"\n\n(\{.*?\n\})", PAGE.read_text(), re.DOTALL)[1])  # type: ignore[index]
-    assert set(json.loads(request_().body)) <= set(example)
+def test_the_page_shows_what_is_sent(ask: Callable[..., Prompt], conversation: Conversation, ben: User) -> None:
+    """The example has the fields of a real answer, in their order, each of the same form."""
+    prompt = ask(mode="async")
+    answer_prompt(prompt=prompt, user=ben, answers={"deploy_target": ["Production"]}, surface="web")
+    sent, example = content(Delivery.objects.get(conversation=conversation)), json.loads(EXAMPLE)
+    assert [(name, type(value)) for name, value in sent.items()] == [
+        (name, type(value)) for name, value in example.items()
+    ]
+    [(_question, values)] = example["answers"].items()
+    assert re.sub(r"\d", "0", example["createdAt"]) == re.sub(r"\d", "0", sent["createdAt"])
+    assert (example["kind"], example["text"].partition("\n\n")[2]) == (sent["kind"], ", ".join(values))
+    assert [len(example[name]) for name in ("id", "messageId", "replyTo")] == [22, 22, 22]
 
 
-def test_the_page_says_how_long_the_pauses_are() -> None:
+def test_the_signature_on_the_page_is_the_one_of_its_example() -> None:
+    shown = dict(re.findall(r"^(webhook-\w+): (.*)$", PAGE.read_text(), re.MULTILINE))
+    [secret] = re.findall(r"`(whsec_[\w+/=]+)`", PAGE.read_text())
+    body = json.loads(EXAMPLE)
+    assert shown["webhook-id"] == body["id"] == body["messageId"]
+    signed = webhook.sign(secret, shown["webhook-id"], int(shown["webhook-timestamp"]), json.dumps(body).encode())
+    assert shown["webhook-signature"] == signed
+
+
+def test_the_page_says_the_pauses_and_limits() -> None:
     assert [pause.total_seconds() for pause in webhook.PAUSES] == [5, 30, 120, 600, 1800, 3600]
     assert (webhook.CONNECT_SECONDS, webhook.TOTAL_SECONDS) == (5, 10)
+    assert (len(webhook.PAUSES) + 1, worker.PER_AGENT) == (7, 4)
