@@ -21,7 +21,7 @@ format: $(VENV)/.test
 	$(BIN)/ruff check --fix . && $(BIN)/ruff format .
 
 bench: $(VENV)/.test
-	for name in cycles latency page memory history; do $(BIN)/python bench/$$name.py || exit 1; done
+	for name in cycles latency page memory history outbox; do $(BIN)/python bench/$$name.py || exit 1; done
 
 screenshots: $(VENV)/.test
 	$(BIN)/python scripts/screenshots.py
