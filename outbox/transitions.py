@@ -126,13 +126,10 @@ def claim_due(
     An attempt whose lease ran out is *unconfirmed* first, and holds nobody any more.
     """
     with change(conversation, at) as opened:
-        line = Delivery.objects.filter(conversation=opened.conversation, status__in=IN_LINE).order_by("pk")
-        for stuck in line.filter(status=Status.SENDING, lease_until__lte=opened.at):
-            lose(opened, stuck)
-        first = line.select_related("author", "reply_to").first()
-        under_way = line.filter(status=Status.SENDING).exists()
-        if first is None or under_way or first.due_at > opened.at:
+        first = first_of_line(opened)
+        if first is None or first.due_at > opened.at:
             return None
+        first.conversation = opened.conversation
         attempt = Attempt.objects.create(
             delivery=first,
             number=first.attempts.count() + 1,
@@ -146,6 +143,19 @@ def claim_due(
         )  # fmt: skip
         assert taken, "the conversation's lock is held"
     return Claimed(first, attempt.lease, until)
+
+
+def first_of_line(opened: Change) -> Delivery | None:
+    """Who goes next; None when nobody waits, or one is under way."""
+    line = Delivery.objects.filter(conversation=opened.conversation, status__in=IN_LINE)
+    # The one under way, of which there is at most one, then the first that waits.
+    found = list(line.select_related("author", "reply_to").order_by("-status", "pk")[:2])
+    if found and found[0].status == Status.SENDING:
+        stuck = found.pop(0)
+        if stuck.lease_until is None or stuck.lease_until > opened.at:
+            return None
+        lose(opened, stuck)
+    return found[0] if found else None
 
 
 def end_attempt(lease: str, outcome: str, at: dt.datetime, **facts: Any) -> None:

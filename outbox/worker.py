@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import datetime as dt
 import logging
+import random
 from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -47,7 +48,12 @@ class Sender:
         busy = Counter(self.under_way.values())
         full = [agent for agent, number in busy.items() if number >= PER_AGENT]
         started = 0
-        for place in transitions.first_in_line(transport=Attempt.Transport.WEBHOOK, but=full, limit=free):
+        places = transitions.first_in_line(transport=Attempt.Transport.WEBHOOK, but=full, limit=2 * free)
+        # Several workers look at once: each begins elsewhere, so that they do not meet at every row.
+        random.shuffle(places)
+        for place in places:
+            if started == free:
+                break
             if busy[place.agent_id] >= PER_AGENT:
                 continue
             claimed = transitions.claim_due(place, transport=Attempt.Transport.WEBHOOK, lease=SEND_LEASE)

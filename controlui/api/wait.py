@@ -14,7 +14,7 @@ import json
 import logging
 import random
 import re
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any, ParamSpec, TypeVar
 from urllib.parse import parse_qs
@@ -221,7 +221,7 @@ def nap(closes_in: float, left: float, recheck: float) -> float:
     return max(0.0, min(left, closes_in + 0.01, recheck))
 
 
-async def first_of(news: News, others: Iterable[asyncio.Future[Any]], seconds: float) -> bool:
+async def first_of(news: News, others: set[asyncio.Future[None]], seconds: float) -> bool:
     """Waits for a message, one of the others (hung up, stopping), or the end of the time: whether a message came."""
     message = asyncio.ensure_future(news.next())
     try:

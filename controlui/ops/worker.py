@@ -22,7 +22,7 @@ from django.conf import settings
 from django.contrib.sessions.models import Session
 from django.db.models import F, Q
 
-from controlui.api.wait import News, first_of
+from controlui.api.wait import News
 from controlui.chat import clock
 from controlui.chat.live import announcements
 from controlui.chat.models import SignInLink, Stream
@@ -45,6 +45,8 @@ TICK = 1.0
 # After a fault a job rests, so that a database that is gone is not asked every second.
 REST = 5.0
 REJOIN = 60.0
+# Between two turns that a ring began: a burst of messages is looked at once.
+APART = 0.05
 HOUR, DAY = dt.timedelta(hours=1), dt.timedelta(days=1)
 
 
@@ -173,35 +175,56 @@ class Bell:
 
     def __init__(self) -> None:
         self.loop = asyncio.get_running_loop()
-        self.free = asyncio.Event()
+        self.rung = asyncio.Event()
         self.news = News(work_group())
-        self.join_at = 0.0
+        self.listening: asyncio.Task[None] | None = None
+        self.join_at = self.woke_at = 0.0
 
     def ring(self) -> None:
         """From any thread."""
-        self.loop.call_soon_threadsafe(self.free.set)
+        self.loop.call_soon_threadsafe(self.rung.set)
 
     async def rest(self, stop: asyncio.Event) -> None:
-        """Until it rings, the next tick, or at once when told to stop."""
+        """Until it rings, the next tick, or at once when told to stop. However often it rings, turns keep apart."""
         if self.loop.time() >= self.join_at:
-            # A layer forgets its members after a day, and when it is started anew.
-            await self.leave()
-            self.news = News(work_group())
-            await self.news.join()
-            self.join_at = self.loop.time() + (REJOIN if self.news.channel else REST)
+            await self.join()
             # Something may have come while nobody listened.
             return
-        waits = {asyncio.ensure_future(event.wait()) for event in (stop, self.free)}
-        try:
-            await first_of(self.news, waits, TICK)
-        finally:
-            for each in waits:
-                each.cancel()
-        self.free.clear()
+        await first_of(stop, self.rung, seconds=TICK)
+        await first_of(stop, seconds=self.woke_at + APART - self.loop.time())
+        self.woke_at = self.loop.time()
+        self.rung.clear()
+
+    async def join(self) -> None:
+        """Joins anew: a layer forgets its members after a day, and when it is started anew."""
+        await self.leave()
+        self.news = News(work_group())
+        await self.news.join()
+        self.listening = asyncio.create_task(self.listen(self.news))
+        self.join_at = self.loop.time() + (REJOIN if self.news.channel else REST)
+
+    async def listen(self, news: News) -> None:
+        """Hears every message at once, so that a thousand of them are one turn."""
+        while news.channel:
+            await news.next()
+            self.rung.set()
 
     async def leave(self) -> None:
         """Takes its place in the group back."""
+        if self.listening is not None:
+            self.listening.cancel()
+            await asyncio.wait({self.listening})
         await self.news.leave()
+
+
+async def first_of(*events: asyncio.Event, seconds: float) -> None:
+    """Waits for one of the events, at most so long."""
+    waits = [asyncio.ensure_future(event.wait()) for event in events]
+    try:
+        await asyncio.wait(waits, timeout=max(0.0, seconds), return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for each in waits:
+            each.cancel()
 
 
 async def run(stop: asyncio.Event, *, place: str = Heartbeat.Place.SEPARATE) -> None:

@@ -14,6 +14,7 @@ import json
 import ssl
 import time
 from dataclasses import dataclass
+from functools import cache
 from urllib.parse import urlsplit
 
 from controlui.chat.ids import SIGNING_PREFIX
@@ -70,7 +71,8 @@ def post(url: str, headers: dict[str, str], body: bytes) -> Reply:
     from .line import GuardedBackend, NotAllowed, Way
 
     way = Way(time.monotonic() + TOTAL_SECONDS, CONNECT_SECONDS)
-    pool = httpcore.ConnectionPool(ssl_context=ssl.create_default_context(), network_backend=GuardedBackend(way))
+    tls = trusted() if url.startswith("https:") else None
+    pool = httpcore.ConnectionPool(ssl_context=tls, network_backend=GuardedBackend(way))
     fields = list(headers.items())
     try:
         with pool, pool.stream("POST", url, headers=fields, content=body, extensions=way.limits) as answer:
@@ -79,6 +81,12 @@ def post(url: str, headers: dict[str, str], body: bytes) -> Reply:
         return Reply("refused", "address_not_allowed", str(error))
     except (httpcore.NetworkError, httpcore.TimeoutException, httpcore.ProtocolError, OSError, UnicodeError) as error:
         return trouble(error, begun=way.begun)
+
+
+@cache
+def trusted() -> ssl.SSLContext:
+    """Whom the machine trusts, read once: it takes longer than a call."""
+    return ssl.create_default_context()
 
 
 def meaning(status: int, headers: dict[bytes, bytes]) -> Reply:
