@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 from django.test import Client
+from django.utils import translation
 
 from controlui.chat.models import Agent, Conversation, Membership, User
 from controlui.chat.transitions import create_agent, create_token, create_user, open_conversation
@@ -44,6 +45,13 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     """Races are for a database where two transactions truly run at once: `make test` brings one."""
     if item.get_closest_marker("postgres") and "DATABASE_URL" not in os.environ:
         pytest.skip("needs PostgreSQL: set DATABASE_URL, or run make test")
+
+
+@pytest.fixture(autouse=True)
+def english() -> Iterator[None]:
+    """Each test begins in English: a request in another language leaves that active."""
+    with translation.override("en"):
+        yield
 
 
 @pytest.fixture

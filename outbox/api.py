@@ -17,7 +17,6 @@ from .access import get_delivery_for
 from .models import Delivery
 
 ID = id_parameter(schema.DELIVERY_ID, "The delivery's id.")
-REFUSED = "The agent refused the message."
 
 
 def record(delivery: Delivery) -> dict[str, Any]:
@@ -48,9 +47,7 @@ class AckView(ApiView):
         if ack.accepted:
             delivery, first = transitions.confirm(delivery=delivery, lease=ack.lease)
             return record_response(record(delivery), replayed=not first)
-        delivery = transitions.fail(
-            delivery=delivery, lease=ack.lease, code="refused", error=ack.error.strip() or REFUSED
-        )
+        delivery = transitions.fail(delivery=delivery, lease=ack.lease, code="refused", error=ack.error.strip())
         return record_response(record(delivery))
 
 

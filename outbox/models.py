@@ -50,6 +50,7 @@ class Delivery(models.Model):
     sent = models.BooleanField(default=False)
     lease = models.CharField(max_length=22, blank=True, default="")
     lease_until = models.DateTimeField(null=True)
+    # For machines; `error` is what the agent itself said. Pages make a sentence of either (outbox.words).
     error_code = models.CharField(max_length=32, blank=True, default="")
     error = models.CharField(max_length=500, blank=True, default="")
 

@@ -16,6 +16,7 @@ from controlui.chat.prepared import Prepared
 from .access import may_steer
 from .models import Delivery
 from .transitions import OPEN
+from .words import sentence
 
 Status = Delivery.Status
 # A page shows so many at most, the oldest: they are what is stuck. It says how many more there are.
@@ -28,6 +29,7 @@ class Going:
 
     delivery: Delivery
     agent_name: str
+    by_webhook: bool
     steers: bool
     edits: bool
 
@@ -57,16 +59,23 @@ class Going:
     @property
     def explanation(self) -> str:
         """What that means and what can be done, as a sentence."""
-        if self.status == Status.QUEUED and self.delivery.error:
+        if self.status == Status.QUEUED and self.delivery.error_code:
             again = date_format(localtime(self.delivery.due_at), "H:i:s")
-            return _("%(error)s Next try at %(time)s.") % {"error": self.delivery.error, "time": again}
+            return _("%(error)s Next try at %(time)s.") % {"error": self.trouble, "time": again}
+        if self.status == Status.QUEUED and self.by_webhook:
+            return _("Waiting to be sent to %(agent)s.") % {"agent": self.agent_name}
         if self.status == Status.QUEUED:
             return _("Waiting for %(agent)s to take it.") % {"agent": self.agent_name}
         if self.status == Status.FAILED:
-            return self.delivery.error
+            return self.trouble
         if self.status == Status.UNCONFIRMED:
             return _("It may have arrived. Retry sends the same message, never a second one.")
         return ""
+
+    @property
+    def trouble(self) -> str:
+        """What went wrong, in the viewer's language; an agent's own words as they are."""
+        return self.delivery.error or sentence(self.delivery.error_code)
 
     @property
     def can_retry(self) -> bool:
@@ -98,6 +107,7 @@ def going(delivery: Delivery, actor: Actor, agent: Agent) -> Going:
     return Going(
         delivery=delivery,
         agent_name=agent.name,
+        by_webhook=bool(agent.webhook_url),
         steers=may_steer(actor, delivery),
         edits=mine and not delivery.sent,
     )

@@ -166,11 +166,10 @@ def end_attempt(lease: str, outcome: str, at: dt.datetime, **facts: Any) -> None
     attempts.update(outcome=outcome, ended_at=at, **facts)
 
 
-def lose(opened: Change, delivery: Delivery, code: str = "lease_expired", error: str = "") -> None:
+def lose(opened: Change, delivery: Delivery, code: str = "lease_expired") -> None:
     """An attempt whose end nobody knows: never sent again by itself (design section 6)."""
-    error = error or "The agent took the message and did not say whether it accepted it."
-    end_attempt(delivery.lease, Outcome.UNCONFIRMED, opened.at, error_code=code, error=error)
-    move(opened, delivery, Status.UNCONFIRMED, before=[Status.SENDING], error_code=code, error=error)
+    end_attempt(delivery.lease, Outcome.UNCONFIRMED, opened.at, error_code=code)
+    move(opened, delivery, Status.UNCONFIRMED, before=[Status.SENDING], error_code=code, error="")
 
 
 def find(opened: Change, uid: str) -> Delivery:
@@ -229,7 +228,7 @@ def fail(
     delivery: Delivery,
     lease: str,
     code: str,
-    error: str,
+    error: str = "",
     http_status: int | None = None,
     at: dt.datetime | None = None,
 ) -> Delivery:
@@ -252,7 +251,7 @@ def postpone(
     lease: str,
     pause: dt.timedelta,
     code: str,
-    error: str,
+    error: str = "",
     http_status: int | None = None,
     at: dt.datetime | None = None,
 ) -> Delivery:
@@ -278,13 +277,11 @@ def release(*, delivery: Delivery, lease: str, at: dt.datetime | None = None) ->
         return move(opened, found, Status.QUEUED, before=[Status.SENDING], tries=max(0, found.tries - 1), sent=sent)
 
 
-def leave_unconfirmed(
-    *, delivery: Delivery, lease: str, code: str, error: str, at: dt.datetime | None = None
-) -> Delivery:
+def leave_unconfirmed(*, delivery: Delivery, lease: str, code: str, at: dt.datetime | None = None) -> Delivery:
     """A send whose reply never came: it may have arrived. Raises LeaseLost."""
     with change(delivery.conversation, at) as opened:
         found = current(opened, delivery.uid, lease)
-        lose(opened, found, code, error[:ERROR_MAX])
+        lose(opened, found, code)
     return found
 
 

@@ -97,8 +97,7 @@ def attempt(claimed: Claimed) -> None:
 def set_aside(claimed: Claimed) -> None:
     """After a fault of ours: nobody knows how far it came, so nothing is sent again by itself."""
     try:
-        words = "Something went wrong on the server while this was sent. It may have arrived."
-        transitions.leave_unconfirmed(delivery=claimed.delivery, lease=claimed.lease, code="internal", error=words)
+        transitions.leave_unconfirmed(delivery=claimed.delivery, lease=claimed.lease, code="internal")
     except Exception:
         log.exception("webhook_not_set_aside", extra={"delivery": claimed.delivery.uid})
 
@@ -109,14 +108,11 @@ def settle(claimed: Claimed, reply: Reply) -> None:
     if reply.outcome == "accepted":
         transitions.confirm(delivery=delivery, lease=lease, http_status=reply.http_status)
     elif reply.outcome == "unknown":
-        transitions.leave_unconfirmed(delivery=delivery, lease=lease, code=reply.code, error=reply.error)
+        transitions.leave_unconfirmed(delivery=delivery, lease=lease, code=reply.code)
     elif reply.outcome == "later" and delivery.tries <= len(webhook.PAUSES):
         pause = max(webhook.PAUSES[delivery.tries - 1], reply.retry_after or dt.timedelta(0))
         transitions.postpone(
-            delivery=delivery, lease=lease, pause=pause, code=reply.code, error=reply.error,
-            http_status=reply.http_status,
-        )  # fmt: skip
-    else:
-        transitions.fail(
-            delivery=delivery, lease=lease, code=reply.code, error=reply.error, http_status=reply.http_status
+            delivery=delivery, lease=lease, pause=pause, code=reply.code, http_status=reply.http_status
         )
+    else:
+        transitions.fail(delivery=delivery, lease=lease, code=reply.code, http_status=reply.http_status)

@@ -8,7 +8,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 from django.db import InterfaceError, OperationalError, ProgrammingError
 
-from controlui.chat.models import User
+from controlui.chat.models import Agent, User
 from controlui.errors import ControlUIError
 
 from .client import sentence
@@ -41,6 +41,14 @@ def find_user(name: str, field: str) -> User:
     if not user.is_active:
         raise CommandError(f"{field}: {name} is deactivated.")
     return user
+
+
+def find_agent(name: str) -> Agent:
+    """The agent with this name. Raises CommandError."""
+    agent = Agent.objects.filter(name=name).first()
+    if agent is None:
+        raise CommandError(f"There is no agent named {name}. Make one: python manage.py create_agent {name}")
+    return agent
 
 
 def port_number(text: str) -> int:

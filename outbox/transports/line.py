@@ -7,11 +7,14 @@ import ipaddress
 import socket
 import ssl
 import time
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import httpcore
 from django.conf import settings
 
+# A resolver cannot be told to hurry, so it is asked on a thread that nobody waits for longer than the call may take.
+_resolvers = ThreadPoolExecutor(16, thread_name_prefix="resolver")
 NAT64 = ipaddress.ip_network("64:ff9b::/96")
 
 
@@ -85,7 +88,7 @@ class GuardedBackend(httpcore.NetworkBackend):
     ) -> httpcore.NetworkStream:
         """A connection. Raises NotAllowed, OSError, httpcore's errors."""
         error: Exception = httpcore.ConnectError(f"{host} has no address")
-        for address in addresses(host, port):
+        for address in addresses(host, port, self.way.left(self.way.connect)):
             try:
                 line = self.inner.connect_tcp(address, port, self.way.left(timeout), local_address, socket_options)
             except (httpcore.ConnectError, httpcore.ConnectTimeout) as failed:
@@ -95,10 +98,11 @@ class GuardedBackend(httpcore.NetworkBackend):
         raise error
 
 
-def addresses(host: str, port: int) -> list[str]:
+def addresses(host: str, port: int, seconds: float) -> list[str]:
     """The addresses of a host that may be called. Raises NotAllowed when there are some, and none may; OSError when
-    the name is not known."""
-    found = list(dict.fromkeys(str(info[4][0]) for info in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)))
+    the name is not known, or nobody says in time."""
+    asked = _resolvers.submit(socket.getaddrinfo, host, port, type=socket.SOCK_STREAM)
+    found = list(dict.fromkeys(str(info[4][0]) for info in asked.result(seconds)))
     if settings.WEBHOOK_PRIVATE:
         return found
     public = [address for address in found if is_public(address)]

@@ -31,11 +31,10 @@ LONGEST_PAUSE = PAUSES[-1]
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What became of an attempt: `outcome` is "accepted", "refused", "later" or "unknown"; `error` is for people."""
+    """What became of an attempt: `outcome` is "accepted", "refused", "later" or "unknown"; `code`: outbox.words."""
 
     outcome: str
     code: str = ""
-    error: str = ""
     http_status: int | None = None
     retry_after: dt.timedelta | None = None
 
@@ -77,8 +76,8 @@ def post(url: str, headers: dict[str, str], body: bytes) -> Reply:
     try:
         with pool, pool.stream("POST", url, headers=fields, content=body, extensions=way.limits) as answer:
             return meaning(answer.status, dict(answer.headers))
-    except NotAllowed as error:
-        return Reply("refused", "address_not_allowed", str(error))
+    except NotAllowed:
+        return Reply("refused", "address_not_allowed")
     except (httpcore.NetworkError, httpcore.TimeoutException, httpcore.ProtocolError, OSError, UnicodeError) as error:
         return trouble(error, begun=way.begun)
 
@@ -94,12 +93,10 @@ def meaning(status: int, headers: dict[bytes, bytes]) -> Reply:
     if 200 <= status < 300:
         return Reply("accepted", http_status=status)
     if 300 <= status < 400:
-        error = f"The agent's webhook answered {status}, a redirect. Those are not followed; correct its address."
-        return Reply("refused", "redirected", error, status)
+        return Reply("refused", "redirected", status)
     if status == 429 or status >= 500:
-        error = f"The agent's webhook answered {status}."
-        return Reply("later", f"http_{status}", error, status, pause_asked(headers))
-    return Reply("refused", f"http_{status}", f"The agent's webhook refused the message ({status}).", status)
+        return Reply("later", f"http_{status}", status, pause_asked(headers))
+    return Reply("refused", f"http_{status}", status)
 
 
 def pause_asked(headers: dict[bytes, bytes]) -> dt.timedelta | None:
@@ -113,9 +110,8 @@ def pause_asked(headers: dict[bytes, bytes]) -> dt.timedelta | None:
 def trouble(error: Exception, *, begun: bool) -> Reply:
     """What a broken line means: before the request was on its way it can be sent again without any doubt."""
     if begun:
-        words = "The agent's webhook took the message and did not answer. It may have arrived."
-        return Reply("unknown", "no_answer", words)
+        return Reply("unknown", "no_answer")
     # The library hands the cause on as the argument of its own error.
     if any(isinstance(cause, ssl.SSLError) for cause in (error, *error.args)):
-        return Reply("refused", "tls", "The agent's webhook has no certificate that can be trusted.")
-    return Reply("later", "unreachable", "The agent's webhook cannot be reached.")
+        return Reply("refused", "tls")
+    return Reply("later", "unreachable")

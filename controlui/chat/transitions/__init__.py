@@ -17,6 +17,7 @@ from .people import (
     create_token,
     create_user,
     find_sign_in_link,
+    set_webhook,
     spend_sign_in_link,
 )
 from .runs import end_due_runs, finish_run, open_run
@@ -39,6 +40,7 @@ __all__ = [
     "restore_composer_text",
     "save_composer_draft",
     "say",
+    "set_webhook",
     "spend_sign_in_link",
     "use_composer_alternate",
 ]

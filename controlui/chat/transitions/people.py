@@ -58,6 +58,20 @@ def create_agent(*, name: str, owner: User | None = None, webhook_url: str = "")
         raise Conflict(f"There is an agent named {name} already.", code="name_in_use") from error
 
 
+def set_webhook(*, agent: Agent, url: str | None = None, new_secret: bool = False) -> tuple[Agent, bool]:
+    """Sets the agent's webhook (""; none: it reads its inbox), or only makes a new secret; `(agent, whether the secret
+    is new)`. Messages that wait go the new way. Raises InvalidInput."""
+    url = agent.webhook_url if url is None else url
+    check_webhook(url)
+    if new_secret and not url:
+        raise invalid("new-secret", "webhook", "This agent has no webhook. Give it one with --url.")
+    made = bool(url) and (new_secret or not agent.webhook_secret)
+    agent.webhook_url = url
+    agent.webhook_secret = (new_signing_secret() if made else agent.webhook_secret) if url else ""
+    agent.save(update_fields=["webhook_url", "webhook_secret"])
+    return agent, made
+
+
 def check_webhook(url: str) -> None:
     """Raises InvalidInput for an address that cannot be called; whether it may be is asked at each call."""
     if not url:
@@ -67,6 +81,8 @@ def check_webhook(url: str) -> None:
     try:
         parts = urlsplit(url)
         whole = bool(parts.hostname) and (parts.port is None or parts.port > 0)
+        # A name with an empty or an overlong part can never be looked up (RFC 1035 2.3.4).
+        (parts.hostname or "").encode("idna")
     except ValueError:
         whole = False
     if not whole or not url.isascii() or not url.isprintable() or " " in url or len(url) > URL_MAX:

@@ -66,6 +66,25 @@ def test_create_agent_prints_its_token_alone_on_the_last_line(ana: User) -> None
 
 
 @pytest.mark.django_db
+def test_set_webhook_shows_a_secret_only_when_it_makes_one() -> None:
+    printed("create_agent", "helper")
+    assert "no agent named nobody" in refused("set_webhook", "nobody", "--off")
+    assert "--url" in refused("set_webhook", "helper", "--new-secret")
+    assert "http" in refused("set_webhook", "helper", "--url", "ftp://example.org")
+    first = printed("set_webhook", "helper", "--url", "https://example.org/hook")[-1]
+    assert first == Agent.objects.get(name="helper").webhook_secret
+    assert first.startswith("whsec_")
+    moved = printed("set_webhook", "helper", "--url", "https://example.org/other")
+    assert "its signing secret stays" in moved[-1]
+    assert Agent.objects.get(name="helper").webhook_url == "https://example.org/other"
+    second = printed("set_webhook", "helper", "--new-secret")[-1]
+    assert second == Agent.objects.get(name="helper").webhook_secret != first
+    assert "reads its inbox" in printed("set_webhook", "helper", "--off")[-1]
+    agent = Agent.objects.get(name="helper")
+    assert (agent.webhook_url, agent.webhook_secret) == ("", "")
+
+
+@pytest.mark.django_db
 def test_create_agent_refuses_and_leaves_nothing_half_made() -> None:
     printed("create_agent", "helper")
     assert "helper already" in refused("create_agent", "helper")
