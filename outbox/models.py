@@ -38,7 +38,7 @@ class Delivery(models.Model):
     reply_to = models.ForeignKey(Message, null=True, on_delete=models.SET_NULL, related_name="+")
     status = models.CharField(max_length=11, choices=Status.choices, default=Status.QUEUED)
     status_at = models.DateTimeField()
-    # The version of the conversation's stream that last changed how it looks.
+    # The version of its stream (`transitions.stream_of`) that last changed how it looks.
     version = models.BigIntegerField(default=0)
     message = models.OneToOneField(Message, null=True, on_delete=models.RESTRICT, related_name="delivery")
     created_at = models.DateTimeField()

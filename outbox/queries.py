@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import datetime as dt
+from collections.abc import Sequence
 from dataclasses import dataclass
 
+from django.db.models import Q, QuerySet
 from django.utils.formats import date_format
 from django.utils.timezone import localtime
 from django.utils.translation import gettext as _
 
 from controlui.chat.access import Actor
-from controlui.chat.models import Agent, Conversation
+from controlui.chat.models import Agent, Conversation, Stream
 from controlui.chat.prepared import Prepared
 
 from .access import may_steer
@@ -113,20 +115,26 @@ def going(delivery: Delivery, actor: Actor, agent: Agent) -> Going:
     )
 
 
+def unsettled(place: int, streams: list[int]) -> QuerySet[Delivery]:
+    """What of a conversation is on its way, but for answers; a reply to a question is for who may see that."""
+    seen = Q(reply_to=None) | Q(reply_to__stream__in=streams)
+    return Delivery.objects.filter(seen, conversation=place, status__in=OPEN, about="")
+
+
 _open = Prepared(
-    lambda place: (
-        Delivery.objects.filter(conversation=place, status__in=OPEN, about="")
-        .select_related("author", "conversation__agent")
-        .order_by("pk")[: SHOWN + 1]
+    lambda place, streams: (
+        unsettled(place, streams).select_related("author", "conversation__agent").order_by("pk")[: SHOWN + 1]
     ),
     int,
+    list,
 )
 
 
-def outbox(conversation: Conversation, actor: Actor) -> Outbox:
-    """The messages on their way, but for answers: those stand with their question."""
-    rows = _open(conversation.pk)
+def outbox(conversation: Conversation, actor: Actor, streams: Sequence[Stream]) -> Outbox:
+    """The messages on their way, but for answers: those stand with their question. `streams`: what the actor sees."""
+    seen = [stream.pk for stream in streams]
+    rows = _open(conversation.pk, seen)
     more = 0
     if len(rows) > SHOWN:
-        more = Delivery.objects.filter(conversation=conversation, status__in=OPEN, about="").count() - SHOWN
+        more = unsettled(conversation.pk, seen).count() - SHOWN
     return Outbox([going(row, actor, conversation.agent) for row in rows[:SHOWN]], more)

@@ -24,7 +24,7 @@ from django.db.models import Min, Q
 from controlui.chat import clock
 from controlui.chat.errors import KeyReused
 from controlui.chat.ids import digest
-from controlui.chat.models import Conversation, Message, User
+from controlui.chat.models import Conversation, Message, Stream, User
 from controlui.chat.transitions import Change, change, restore_composer_text
 from controlui.chat.transitions.conversations import clean_text
 from controlui.live.groups import inbox_group, work_group
@@ -77,15 +77,23 @@ def enqueue(
         return enqueue_in(opened, author=author, text=text, key=key, reply_to=reply_to), True
 
 
-def enqueue_in(opened: Change, *, author: User, text: str, key: str, **more: Any) -> Delivery:
-    """Puts a message at the end of the line, inside an open change. `more`: `reply_to`, `about`, `answers`, …"""
+def stream_of(opened: Change, reply_to: Message | None) -> Stream:
+    """Who may see a message: with a reply to a question it quotes that, and so it is for the same people."""
+    return reply_to.stream if reply_to is not None and reply_to.stream.prompts else opened.stream()
+
+
+def enqueue_in(
+    opened: Change, *, author: User, text: str, key: str, reply_to: Message | None = None, **more: Any
+) -> Delivery:
+    """Puts a message at the end of the line, inside an open change. `more`: `about`, `answers`, …"""
     delivery = Delivery.objects.create(
         conversation=opened.conversation,
         author=author,
         key=key,
         text=text,
         text_digest=digest(text),
-        version=opened.touch(opened.stream()),
+        reply_to=reply_to,
+        version=opened.touch(stream_of(opened, reply_to)),
         created_at=opened.at,
         status_at=opened.at,
         due_at=opened.at,
@@ -98,7 +106,8 @@ def enqueue_in(opened: Change, *, author: User, text: str, key: str, **more: Any
 def move(opened: Change, delivery: Delivery, status: str, *, before: Collection[str], **changes: Any) -> bool:
     """The one conditional UPDATE: whether the row stood in one of `before`, and was moved. The object follows."""
     previous = delivery.status
-    changes |= {"status": status, "status_at": opened.at, "version": opened.touch(opened.stream())}
+    version = opened.touch(stream_of(opened, delivery.reply_to))
+    changes |= {"status": status, "status_at": opened.at, "version": version}
     which = Delivery.objects.filter(pk=delivery.pk, status__in=before)
     if "lease" not in changes and status != Status.SENDING:
         changes |= {"lease": "", "lease_until": None}
@@ -149,7 +158,7 @@ def first_of_line(opened: Change) -> Delivery | None:
     """Who goes next; None when nobody waits, or one is under way."""
     line = Delivery.objects.filter(conversation=opened.conversation, status__in=IN_LINE)
     # The one under way, of which there is at most one, then the first that waits.
-    found = list(line.select_related("author", "reply_to").order_by("-status", "pk")[:2])
+    found = list(line.select_related("author", "reply_to__stream").order_by("-status", "pk")[:2])
     if found and found[0].status == Status.SENDING:
         stuck = found.pop(0)
         if stuck.lease_until is None or stuck.lease_until > opened.at:
@@ -174,7 +183,7 @@ def lose(opened: Change, delivery: Delivery, code: str = "lease_expired") -> Non
 
 def find(opened: Change, uid: str) -> Delivery:
     """The delivery as it stands under the lock."""
-    rows = Delivery.objects.select_related("author", "reply_to", "message")
+    rows = Delivery.objects.select_related("author", "reply_to__stream", "message")
     return rows.get(conversation=opened.conversation, uid=uid)
 
 
@@ -210,7 +219,7 @@ def confirm(
 def save_message(opened: Change, delivery: Delivery) -> None:
     """The message of an accepted delivery, once: unique by conversation and key, and by the row itself."""
     message = opened.add_message(
-        stream=opened.stream(),
+        stream=stream_of(opened, delivery.reply_to),
         kind=Message.Kind.PERSON,
         text=delivery.text,
         author=delivery.author,

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from django.db.models import Prefetch, Q, QuerySet
 
-from controlui.chat.access import Actor, conversations_for, sees_prompts_for, takes_part
+from controlui.chat import scopes
+from controlui.chat.access import Actor, conversations_for, participates, sees_prompts_for, takes_part
 from controlui.chat.ids import can_exist
 from controlui.chat.prepared import Prepared
+from controlui.chat.scopes import scopes_of
 from controlui.errors import Conflict, Forbidden, NotFound
 
 from .errors import AgentCannotAnswer
@@ -20,30 +22,24 @@ def with_parts(prompts: QuerySet[Prompt]) -> QuerySet[Prompt]:
     )
 
 
-def prompts_for(actor: Actor) -> QuerySet[Prompt]:
-    """Every prompt the actor may see; the same rules as `sees_prompts_for`, as one query."""
+def prompts_for(actor: Actor, *, answering: bool = False) -> QuerySet[Prompt]:
+    """Every prompt the actor may see; the same rules as `sees_prompts_for`, as one query.
+
+    `answering`: only those that they may also answer, which who only looks on may not.
+    """
     if actor.agent is not None:
         return Prompt.objects.filter(agent=actor.agent)
     if actor.user is None:
         return Prompt.objects.none()
     if actor.is_admin:
         return Prompt.objects.all()
-    mine = Prompt.objects.filter(conversation__in=conversations_for(actor))
-    return mine.filter(audience_rule(actor))
-
-
-def audience_rule(actor: Actor) -> Q:
-    """Which audiences' prompts a person who is no admin may see, within conversations they take part in."""
-    from controlui.chat.access import GUESTS, OPERATORS, group_names
-
-    assert actor.user is not None
-    names = group_names(actor.user)
-    if OPERATORS in names:
-        return Q(message__stream__audience__isnull=False)
-    own = Q(message__stream__audience=actor.user)
-    if GUESTS in names:
-        return own & Q(conversation__created_by=actor.user)
-    return own
+    mine = Prompt.objects.filter(conversation__in=conversations_for(actor, participating=answering))
+    held = scopes_of(actor.user)
+    if scopes.QUESTIONS in held:
+        return mine.filter(message__stream__audience__isnull=False)
+    if scopes.SESSIONS_WRITE not in held:
+        return mine.none()
+    return mine.filter(message__stream__audience=actor.user, conversation__created_by=actor.user)
 
 
 _parts = ("conversation__agent", "run", "message__stream", "delivery")
@@ -78,8 +74,8 @@ def called(actor: Actor, prompt_id: str) -> list[Prompt]:
 def get_prompt_for(actor: Actor, prompt_id: str, *, need: str = "view") -> Prompt:
     """The prompt with this id (its own, or the one its agent chose). `need`: "view", "answer", "withdraw".
 
-    Raises NotFound; AgentCannotAnswer for an agent that would answer one it may see; Conflict when a
-    person may see two prompts of different agents under the same id (ask by `uid` then).
+    Raises NotFound; AgentCannotAnswer for an agent that would answer one it may see, Forbidden (`read_only`) for who
+    only looks on; Conflict when a person may see two prompts of different agents under the same id (ask by `uid` then).
     """
     if not can_exist(prompt_id):
         raise NotFound("There is no question with this id, or it is not for you.")
@@ -97,6 +93,8 @@ def get_prompt_for(actor: Actor, prompt_id: str, *, need: str = "view") -> Promp
     if len(visible) > 1 and not exact:
         raise Conflict("Several agents used this id. Use the question's own id.", code="ambiguous_id")
     prompt = (exact or visible)[0]
+    if need == "answer" and not participates(actor, prompt.conversation):
+        raise Forbidden("You may read this conversation, but not answer in it.", code="read_only")
     keep_questions(prompt, questions_of(prompt.pk))
     return prompt
 

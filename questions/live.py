@@ -35,15 +35,22 @@ def render_dock(
 
 
 def render_summary(
-    request: HttpRequest | None, row: PromptRow, prompt: Prompt, user: User, draft: Draft | None, at: dt.datetime
+    request: HttpRequest | None,
+    row: PromptRow,
+    prompt: Prompt,
+    user: User,
+    draft: Draft | None,
+    at: dt.datetime,
+    *,
+    acts: bool = True,
 ) -> str:
-    """One prompt's row of the timeline, for one viewer."""
-    shown = queries.summary(prompt, user, draft, at)
+    """One prompt's row of the timeline, for one viewer. Not `acts`: one who only looks on, with no button."""
+    shown = queries.summary(prompt, user, draft, at, acts=acts)
     context = {"row": row, "summary": shown, "conversation": prompt.conversation, "user": user}
     return render_to_string("questions/_summary.html", context, request=request)
 
 
-def render_rows(request: HttpRequest | None, rows: Sequence[Row], user: User) -> str:
+def render_rows(request: HttpRequest | None, rows: Sequence[Row], user: User, *, acts: bool = True) -> str:
     """Timeline rows for one viewer, prompts among them, in a bounded number of queries."""
     at = clock.now()
     messages = [row.message for row in rows if isinstance(row, PromptRow)]
@@ -54,7 +61,7 @@ def render_rows(request: HttpRequest | None, rows: Sequence[Row], user: User) ->
         if isinstance(row, PromptRow):
             prompt = prompts.get(row.message.pk)
             if prompt is not None:
-                parts.append(render_summary(request, row, prompt, user, drafts.get(prompt.pk), at))
+                parts.append(render_summary(request, row, prompt, user, drafts.get(prompt.pk), at, acts=acts))
         else:
             parts.append(render_row(row))
     return "".join(parts)

@@ -10,27 +10,29 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
-from django.contrib.auth.models import Group
+from django.core.exceptions import EmptyResultSet
 from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from controlui.errors import Forbidden, NotFound
 from controlui.live import groups, tickets
 
+from . import scopes
 from .ids import can_exist, digest
 from .models import Agent, Conversation, Membership, Stream, Token, User
 from .prepared import Prepared
+from .scopes import scopes_of
 
 T = TypeVar("T")
 
-ADMINS, OPERATORS, GUESTS = "admins", "operators", "guests"
+# The part of who has every right in a conversation without a membership.
+OWNER = "owner"
 TOUCH_EVERY = dt.timedelta(minutes=1)
 
 # Asked by every call of the API and every look of a waiter.
 _tokens = Prepared(
     lambda value: Token.objects.select_related("agent__owner", "user").filter(digest=value, revoked_at=None), str
 )
-_groups = Prepared(lambda user: Group.objects.filter(user=user), int)
 _conversations = Prepared(lambda uid: Conversation.objects.select_related("agent__owner").filter(uid=uid), str)
 _streams = Prepared(lambda place: Stream.objects.filter(conversation=place).order_by("pk"), int)
 _members = Prepared(lambda place, user: Membership.objects.filter(conversation=place, user=user), int, int)
@@ -59,18 +61,9 @@ class Actor:
         return f"agent:{self.agent.pk}" if self.agent else f"user:{self.user.pk if self.user else 0}"
 
 
-def group_names(user: User) -> frozenset[str]:
-    """The person's groups, read once per user object."""
-    cached: frozenset[str] | None = getattr(user, "_group_names", None)
-    if cached is None:
-        cached = frozenset(group.name for group in _groups(user.pk))
-        user._group_names = cached  # type: ignore[attr-defined]
-    return cached
-
-
 def is_admin(user: User) -> bool:
-    """A superuser, or a member of the group `admins`."""
-    return user.is_active and (user.is_superuser or ADMINS in group_names(user))
+    """Whether the person may see and do everything."""
+    return scopes.ADMIN in scopes_of(user)
 
 
 def actor_of_token(raw: str) -> Actor | None:
@@ -88,66 +81,84 @@ def actor_of_token(raw: str) -> Actor | None:
     return Actor(user=token.user, agent=token.agent)
 
 
-def conversations_for(actor: Actor) -> QuerySet[Conversation]:
-    """Every conversation the actor may open: an agent its own, a person those they take part in."""
+def conversations_for(actor: Actor, *, participating: bool = False) -> QuerySet[Conversation]:
+    """Every conversation the actor may open: an agent its own, a person those they take part in.
+
+    `participating`: only where they may also act, which viewers may not.
+    """
     everything = Conversation.objects.select_related("agent__owner")
     if actor.agent is not None:
         return everything.filter(agent=actor.agent)
     user = actor.user
-    if user is None or not user.is_active:
+    if user is None or not scopes_of(user):
         return everything.none()
     if is_admin(user):
         return everything
-    takes_part = Q(agent__owner=user) | Q(pk__in=Membership.objects.filter(user=user).values("conversation"))
-    return everything.filter(takes_part, sessionless=False)
+    memberships = Membership.objects.filter(user=user)
+    if participating:
+        memberships = memberships.filter(role=Membership.Role.PARTICIPANT)
+    mine = Q(agent__owner=user) | Q(pk__in=memberships.values("conversation"))
+    return everything.filter(mine, sessionless=False)
 
 
-class ByRole(Generic[T]):
-    """A prepared query whose shape hangs on what the person may see: one for each role. `build` gets an Actor that
-    stands for any person of that role, then the marks of `kinds`."""
+class ByScopes(Generic[T]):
+    """A prepared query whose shape hangs on what the person may do: one for each set of scopes. `build` gets an Actor
+    that stands for any person with these scopes, then the marks of `kinds`."""
 
     def __init__(self, build: Callable[..., QuerySet[Any, T]], *kinds: type) -> None:
         self.build, self.kinds = build, kinds
         self.prepared: dict[frozenset[str], Prepared[T]] = {}
 
     def __call__(self, user: User, *values: Any) -> list[T]:
-        role = role_of(user)
-        if role not in self.prepared:
-            self.prepared[role] = Prepared(
-                lambda pk, *marks: self.build(stand_in(pk, role), *marks), int, *self.kinds, needs_all=False
+        held = scopes_of(user)
+        if not held:
+            return []
+        if held not in self.prepared:
+            self.prepared[held] = Prepared(
+                lambda pk, *marks: self.build(stand_in(pk, held), *marks), int, *self.kinds, needs_all=False
             )
-        return self.prepared[role](user.pk, *values)
+        try:
+            return self.prepared[held](user.pk, *values)
+        except EmptyResultSet:
+            return []
 
 
-def role_of(user: User) -> frozenset[str]:
-    """What of a person decides which rows they may see, beside who they are."""
-    if not user.is_active:
-        return frozenset()
-    return frozenset({ADMINS}) if is_admin(user) else group_names(user) & {OPERATORS, GUESTS}
-
-
-def stand_in(pk: int, role: frozenset[str]) -> Actor:
-    """Somebody with a role, who is not in the database."""
+def stand_in(pk: int, held: frozenset[str]) -> Actor:
+    """Somebody with these scopes, who is not in the database."""
     user = User(pk=pk, is_active=True)
-    user._group_names = role  # type: ignore[attr-defined]
+    scopes.remember(user, held)
     return Actor(user=user)
 
 
 def takes_part(actor: Actor, conversation: Conversation) -> bool:
     """Whether the actor may open this very conversation: the rule of `conversations_for` for a row already read
     (its agent too)."""
+    return part_of(actor, conversation) is not None
+
+
+def participates(actor: Actor, conversation: Conversation) -> bool:
+    """Whether the actor may act here, and not only look on: the same rule with `participating`."""
+    return part_of(actor, conversation) in {OWNER, Membership.Role.PARTICIPANT}
+
+
+def part_of(actor: Actor, conversation: Conversation) -> str | None:
+    """The actor's part here: OWNER (its agent, that one's owner, an admin), a membership's role, or None."""
     if actor.agent is not None:
-        return conversation.agent_id == actor.agent.pk
+        return OWNER if conversation.agent_id == actor.agent.pk else None
     user = actor.user
-    if user is None or not user.is_active:
-        return False
+    if user is None or not scopes_of(user):
+        return None
     if is_admin(user):
-        return True
+        return OWNER
     if conversation.sessionless:
-        return False
+        return None
     if conversation.agent.owner_id == user.pk:
-        return True
-    return bool(_members(conversation.pk, user.pk))
+        return OWNER
+    # Asked several times of one row that was just read.
+    known: dict[int, str | None] = conversation.__dict__.setdefault("_parts", {})
+    if user.pk not in known:
+        known[user.pk] = next((member.role for member in _members(conversation.pk, user.pk)), None)
+    return known[user.pk]
 
 
 def get_conversation_for(actor: Actor, uid: str, *, need: str = "read") -> Conversation:
@@ -185,36 +196,34 @@ def may_speak(actor: Actor, conversation: Conversation) -> bool:
         return False
     if conversation.read_only:
         return False
-    if actor.agent is not None or actor.is_admin:
-        return True
-    if actor.user is not None and conversation.agent.owner_id == actor.user.pk:
-        return True
-    viewer = Membership.objects.filter(conversation=conversation, user=actor.user, role=Membership.Role.VIEWER)
-    return not viewer.exists()
+    if actor.user is not None and scopes.SESSIONS_WRITE not in scopes_of(actor.user):
+        return False
+    return participates(actor, conversation)
 
 
 def sees_prompts_for(actor: Actor, conversation: Conversation, audience_id: int | None) -> bool:
-    """Whether the actor may see, and so answer, prompts of runs that act for `audience_id`.
+    """Whether the actor, who takes part here, may see prompts of runs that act for `audience_id` (nobody: of no run
+    at all, or administrative).
 
-    Admins see all; operators those of the conversations they take part in; everybody else only what
-    runs acting for them ask, and guests that only in conversations they created (seed, guests).
+    Admins see all; who has `operator.questions` the ordinary ones; who has only `operator.sessions.write` what runs
+    acting for them ask, in conversations they created (seed, guests; study 1.8).
     """
     if actor.agent is not None:
         return conversation.agent_id == actor.agent.pk
     user = actor.user
-    if user is None or not user.is_active:
+    if user is None:
         return False
     if is_admin(user):
         return True
-    if conversation.sessionless:
+    if conversation.sessionless or audience_id is None:
         return False
-    if OPERATORS in group_names(user):
-        return audience_id is not None
+    if scopes.QUESTIONS in scopes_of(user):
+        return True
+    if scopes.SESSIONS_WRITE not in scopes_of(user):
+        return False
     if audience_id != user.pk:
         return False
-    if GUESTS in group_names(user):
-        return conversation.created_by_id == user.pk
-    return True
+    return conversation.created_by_id == user.pk
 
 
 def visible_streams(actor: Actor, conversation: Conversation) -> list[Stream]:
@@ -228,10 +237,10 @@ def visible_streams(actor: Actor, conversation: Conversation) -> list[Stream]:
 
 def people_of(conversation: Conversation) -> list[User]:
     """Everybody whose open pages may have to learn of a new stream: owner, members, admins."""
-    takes_part = Q(memberships__conversation=conversation) | Q(groups__name=ADMINS) | Q(is_superuser=True)
+    mine = Q(memberships__conversation=conversation) | scopes.people_with(scopes.ADMIN)
     if conversation.agent.owner_id is not None:
-        takes_part |= Q(pk=conversation.agent.owner_id)
-    return list(User.objects.filter(takes_part, is_active=True).distinct())
+        mine |= Q(pk=conversation.agent.owner_id)
+    return list(User.objects.filter(mine, is_active=True).distinct())
 
 
 def ticket_for(user: User, streams: list[Stream], language: str) -> str:
@@ -243,15 +252,26 @@ def ticket_for(user: User, streams: list[Stream], language: str) -> str:
 def list_groups_of(user: User, *, limit: int = 50) -> list[str]:
     """The groups that tell this person's pages of prompts in other conversations (badges and titles).
 
-    Admins hear of all; operators of the conversations they take part in, the newest; others of what runs
-    acting for them ask, and guests of that only where they created the conversation.
+    Admins hear of all; who has `operator.questions` of the conversations they act in, the newest; who has only
+    `operator.sessions.write` of what runs acting for them ask where they created the conversation.
     """
-    if is_admin(user):
+    held = scopes_of(user)
+    if scopes.ADMIN in held:
         return [groups.admins_list_group()]
-    mine = conversations_for(Actor(user=user)).order_by("-active_at")
-    if OPERATORS in group_names(user):
+    mine = conversations_for(Actor(user=user), participating=True).order_by("-active_at")
+    if scopes.QUESTIONS in held:
         return [groups.conversation_list_group(uid) for uid in mine.values_list("uid", flat=True)[:limit]]
-    if GUESTS not in group_names(user):
-        return [groups.person_list_group(user.pk)]
+    if scopes.SESSIONS_WRITE not in held:
+        return []
     own = mine.filter(created_by=user).values_list("uid", flat=True)[:limit]
     return [groups.person_list_group(user.pk, uid) for uid in own]
+
+
+def agents_for(actor: Actor) -> QuerySet[Agent]:
+    """The agents that this person may start a conversation with: an admin any, others their own and the open ones."""
+    user = actor.user
+    if user is None or scopes.SESSIONS_WRITE not in scopes_of(user):
+        return Agent.objects.none()
+    if is_admin(user):
+        return Agent.objects.all()
+    return Agent.objects.filter(Q(owner=user) | Q(is_open=True))

@@ -11,9 +11,21 @@ from django.db.models import Q
 
 from .ids import new_uid
 
+# The seed's scopes: codename and meaning. `controlui.chat.scopes` says which imply which.
+SCOPES = (
+    ("operator.read", "May read conversations they take part in"),
+    ("operator.write", "May write in conversations they take part in"),
+    ("operator.questions", "May see and answer the ordinary questions of conversations they take part in"),
+    ("operator.sessions.write", "May start conversations and answer what their own runs ask there"),
+    ("operator.admin", "May see and do everything"),
+)
+
 
 class User(AbstractUser):
     """A person."""
+
+    class Meta(AbstractUser.Meta):
+        permissions = SCOPES
 
     def __str__(self) -> str:
         return self.get_full_name() or self.username
@@ -28,6 +40,8 @@ class Agent(models.Model):
     webhook_url = models.URLField(blank=True, default="", max_length=2000)
     webhook_secret = models.CharField(max_length=64, blank=True, default="")
     inbox_read_at = models.DateTimeField(null=True, blank=True)
+    # Whether everybody may start conversations with it, guests too; else its owner and admins.
+    is_open = models.BooleanField(default=False)
     created_at = models.DateTimeField(auto_now_add=True)
 
     def __str__(self) -> str:
@@ -76,7 +90,10 @@ class Conversation(models.Model):
     title = models.CharField(max_length=200, blank=True, default="")
     created_by = models.ForeignKey(User, null=True, on_delete=models.SET_NULL, related_name="+")
     created_at = models.DateTimeField()
+    # When something was last said that everybody here may read: the order of lists tells nobody of a hidden prompt.
     active_at = models.DateTimeField()
+    # The time of the newest row, whoever may see it: rows sort by time.
+    stamped_at = models.DateTimeField()
     generation = models.PositiveIntegerField(default=1)
     sessionless = models.BooleanField(default=False)
     archived_at = models.DateTimeField(null=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from controlui.errors import NotFound
 
-from .access import Actor, ByRole, conversations_for, may_speak, visible_streams
+from .access import Actor, ByScopes, conversations_for, may_speak, visible_streams
 from .ids import can_exist
 from .models import Conversation, Membership, Message, Run, Stream, wire_time
 from .prepared import Prepared
@@ -273,12 +273,18 @@ class ConversationItem:
 
 
 LIST_MAX = 50
-_newest = ByRole(lambda actor: conversations_for(actor).order_by("-active_at", "-pk")[:LIST_MAX])
+_newest = ByScopes(lambda actor: conversations_for(actor).order_by("-active_at", "-pk")[:LIST_MAX])
 
 
-def conversation_list(actor: Actor, current: Conversation | None) -> list[Conversation]:
-    """The newest conversations the actor may open, bounded; the current one always among them."""
+def conversation_list(actor: Actor, current: Conversation | None, waiting: Collection[int] = ()) -> list[Conversation]:
+    """The newest conversations the actor may open, bounded; the current one always among them, and before them those
+    where something waits for the person (`waiting`: their pks), however long nothing was said there."""
     newest = _newest(actor.user) if actor.user is not None else []
+    shown = {item.pk for item in newest}
+    older = [pk for pk in waiting if pk not in shown][:LIST_MAX]
+    if older:
+        found = Conversation.objects.select_related("agent__owner").filter(pk__in=older)
+        newest = [*found.order_by("-active_at", "-pk"), *newest]
     if current is not None and all(item.pk != current.pk for item in newest):
         newest.append(current)
     return newest

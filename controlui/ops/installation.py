@@ -14,8 +14,9 @@ from django.contrib.auth.models import Group
 from django.core.management import call_command
 from django.db import connection, transaction
 
-from controlui.chat.access import ADMINS, actor_of_token
+from controlui.chat.access import actor_of_token
 from controlui.chat.models import Agent, User
+from controlui.chat.scopes import ADMIN, ADMINS, people_with
 from controlui.chat.transitions import create_agent, create_sign_in_link, create_token, create_user
 from controlui.errors import ControlUIError
 
@@ -113,7 +114,7 @@ def first_admin() -> User:
     with transaction.atomic():
         # Two hosts that start at once must not make two: the group's row is the turnstile.
         Group.objects.select_for_update().get(name=ADMINS)
-        found = User.objects.filter(groups__name=ADMINS, is_active=True).order_by("pk").first()
+        found = User.objects.filter(people_with(ADMIN), is_active=True).order_by("pk").first()
         return found or create_user(username=FIRST_ADMIN, group=ADMINS)
 
 

@@ -48,6 +48,11 @@ class Place:
     view: DockView
 
     @property
+    def acts(self) -> bool:
+        """Whether this person takes part in it, and does not only look on."""
+        return access.participates(self.actor, self.conversation)
+
+    @property
     def query(self) -> str:
         """The view as the end of an address: forms carry it, so that one comes back to the same view."""
         query = self.view.query_string()
@@ -96,8 +101,8 @@ def list_items(
     actor: Actor, current: Conversation | None = None, waiting: dict[int, int] | None = None
 ) -> list[ConversationItem]:
     """The list of conversations with what waits in each (`waiting`, where it was read already)."""
-    conversations = conversation_list(actor, current)
     waiting = queries.waiting_counts(actor) if waiting is None else waiting
+    conversations = conversation_list(actor, current, waiting)
     return [
         ConversationItem(
             conversation=item,
@@ -131,18 +136,20 @@ def live_state(
 
 def rows_html(place: Place, rows: list[Row]) -> SafeString:
     """Timeline rows for this person."""
-    return mark_safe(render_rows(place.request, rows, place.request.user))  # noqa: S308  (made by templates)
+    return mark_safe(render_rows(place.request, rows, place.request.user, acts=place.acts))  # noqa: S308  (made by templates)
 
 
 def dock_html(place: Place, **more: Any) -> SafeString:
-    """The dock of this tab."""
-    html = render_dock(place.request, place.conversation, place.request.user, place.view, streams=place.streams, **more)
+    """The dock of this tab; who only looks on has none: a question waits for others there."""
+    streams = place.streams if place.acts else []
+    html = render_dock(place.request, place.conversation, place.request.user, place.view, streams=streams, **more)
     return mark_safe(html)  # noqa: S308  (made by templates)
 
 
 def outbox_html(place: Place) -> SafeString:
     """What has not reached the agent yet."""
-    return mark_safe(render_outbox(place.request, place.conversation, place.actor))  # noqa: S308  (made by templates)
+    html = render_outbox(place.request, place.conversation, place.actor, streams=place.streams)
+    return mark_safe(html)  # noqa: S308  (made by templates)
 
 
 def composer_draft(place: Place) -> ComposerDraft | None:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from django.urls import path
 
-from .views import conversation, deliveries, dock, home, language, live, messages, sign_in
+from .views import conversation, deliveries, dock, home, language, live, messages, sign_in, start
 
 urlpatterns = [
     path("", home.home, name="home"),
+    path("new/", start.start, name="start"),
     path("c/<str:uid>/", conversation.conversation, name="conversation"),
     path("c/<str:uid>/older", conversation.older, name="older"),
     path("c/<str:uid>/dock", dock.dock, name="dock"),

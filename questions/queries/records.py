@@ -8,7 +8,7 @@ from typing import Any
 from django.db.models import Count, F, OuterRef, Q, QuerySet, Subquery
 
 from controlui.chat import clock
-from controlui.chat.access import Actor, ByRole
+from controlui.chat.access import Actor, ByScopes
 from controlui.chat.models import User, wire_time
 from questions.access import prompts_for
 from questions.models import Draft, Prompt, Question
@@ -110,9 +110,9 @@ def docked(user: User | None) -> Q:
     return Q(retired_at=None) | Q(pk__in=Draft.objects.filter(user=user, kept=True).values("prompt"))
 
 
-_waiting = ByRole(
+_waiting = ByScopes(
     lambda actor, at: (
-        prompts_for(actor)
+        prompts_for(actor, answering=True)
         .filter(waiting(at), docked(actor.user))
         .order_by()
         .values_list("conversation")

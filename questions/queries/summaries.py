@@ -57,6 +57,7 @@ class Summary:
     leftover: list[SummaryQuestion] = field(default_factory=list)
     going: Going | None = None
     retired: bool = False
+    acts: bool = True
     may_reopen: bool = False
     text: str = ""
 
@@ -73,7 +74,7 @@ class Summary:
         if self.going is not None and self.status == Status.SUBMITTED:
             return self.going.word
         words = {
-            Status.PENDING: _("waiting for your answer"),
+            Status.PENDING: _("waiting for your answer") if self.acts else _("waiting for an answer"),
             Status.ANSWERED: _("answered"),
             Status.SKIPPED: _("skipped"),
             Status.EXPIRED: _("expired"),
@@ -94,7 +95,8 @@ class Summary:
             "accepted_late": _("The agent had accepted this earlier answer after all. The newer one was taken back."),
         }
         if self.retired:
-            return _("The agent went on without an answer. You can still give one.")
+            went_on = _("The agent went on without an answer.")
+            return _("The agent went on without an answer. You can still give one.") if self.acts else went_on
         return sentences.get(self.reason, "")
 
     @property
@@ -137,8 +139,8 @@ def drafts_of(prompts: Iterable[Prompt], user: User) -> dict[int, Draft]:
     return {draft.prompt_id: draft for draft in _drafts(wanted, user.pk)} if wanted else {}
 
 
-def summary(prompt: Prompt, user: User, draft: Draft | None, at: dt.datetime) -> Summary:
-    """The summary of a prompt for a viewer; `draft` is the viewer's own."""
+def summary(prompt: Prompt, user: User, draft: Draft | None, at: dt.datetime, *, acts: bool = True) -> Summary:
+    """The summary of a prompt for a viewer; `draft` is the viewer's own, `acts` whether they may answer here."""
     status, reason = shown_as(prompt, at)
     delivery = prompt.delivery
     submitted = status == Status.SUBMITTED and delivery is not None
@@ -164,7 +166,8 @@ def summary(prompt: Prompt, user: User, draft: Draft | None, at: dt.datetime) ->
         leftover=unsent(leftover(prompt, draft), answers if mine else {}) if is_over(prompt, status) else [],
         going=going(delivery, actor, prompt.agent) if submitted and delivery else None,
         retired=retired,
-        may_reopen=retired or (prompt.mode == Prompt.Mode.ASYNC and status == Status.SKIPPED),
+        acts=acts,
+        may_reopen=acts and (retired or (prompt.mode == Prompt.Mode.ASYNC and status == Status.SKIPPED)),
         text=prompt.answer_text or edited,
     )
 

@@ -9,6 +9,7 @@ from .conversations import (
     restore_composer_text,
     save_composer_draft,
     say,
+    start_conversation,
     use_composer_alternate,
 )
 from .people import (
@@ -17,6 +18,7 @@ from .people import (
     create_token,
     create_user,
     find_sign_in_link,
+    set_open,
     set_webhook,
     spend_sign_in_link,
 )
@@ -40,7 +42,9 @@ __all__ = [
     "restore_composer_text",
     "save_composer_draft",
     "say",
+    "set_open",
     "set_webhook",
     "spend_sign_in_link",
+    "start_conversation",
     "use_composer_alternate",
 ]

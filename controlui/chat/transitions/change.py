@@ -64,7 +64,7 @@ class Change:
 
     def stamp(self) -> dt.datetime:
         """A time for a new row: `at`, but later than every row before, so that rows sort by time."""
-        last = self._last_stamp or self.conversation.active_at
+        last = self._last_stamp or self.conversation.stamped_at
         self._last_stamp = max(self.at, last + _TICK)
         return self._last_stamp
 
@@ -83,6 +83,8 @@ class Change:
         )
         statements.insert(message)
         self.rows.append(message)
+        if not stream.prompts:
+            self.conversation.active_at = message.created_at
         return message
 
     def redraw(self, message: Message) -> None:
@@ -103,7 +105,7 @@ class Change:
     def finish(self) -> None:
         """Writes the conversation's counters and leaves the publishing to the commit."""
         if self._last_stamp is not None:
-            self.conversation.active_at = self._last_stamp
+            self.conversation.stamped_at = self._last_stamp
         statements.write_counters(self.conversation)
         # Robust: the change stands, so trouble with telling of it is logged and never the caller's error.
         transaction.on_commit(self._publish, robust=True)

@@ -13,7 +13,7 @@ from controlui.chat import alternates, clock, hooks
 from controlui.chat.alternates import SavedDraft
 from controlui.chat.errors import KeyReused, RunEnded, invalid
 from controlui.chat.ids import digest
-from controlui.chat.models import Agent, ComposerDraft, Conversation, Message, Run, Stream, User
+from controlui.chat.models import Agent, ComposerDraft, Conversation, Membership, Message, Run, Stream, User
 from controlui.live import groups, publish
 
 from . import statements
@@ -55,11 +55,21 @@ def open_conversation(
                     created_by=created_by,
                     created_at=now,
                     active_at=now,
+                    stamped_at=now,
                 )
                 Stream.objects.create(conversation=found)
         except IntegrityError:
             found = Conversation.objects.get(agent=agent, key=key)
     found.agent = agent
+    return found
+
+
+def start_conversation(*, agent: Agent, user: User, key: str) -> Conversation:
+    """A conversation that a person starts, and takes part in; what runs acting for them ask there is theirs (seed,
+    guests). `key`, made when the form was drawn: the same press again finds the first."""
+    with transaction.atomic():
+        found = open_conversation(agent=agent, key=f"web-{digest(f'{user.pk}:{key}')[:22]}", created_by=user)
+        Membership.objects.get_or_create(conversation=found, user=user)
     return found
 
 

@@ -5,14 +5,13 @@ from __future__ import annotations
 import datetime as dt
 from urllib.parse import urlsplit
 
-from django.contrib.auth.models import Group
 from django.db import IntegrityError, transaction
 
 from controlui.chat import clock
-from controlui.chat.access import ADMINS, GUESTS, OPERATORS
 from controlui.chat.errors import invalid
 from controlui.chat.ids import digest, new_signing_secret, new_token
 from controlui.chat.models import Agent, SignInLink, Token, User
+from controlui.chat.scopes import ADMINS, GUESTS, OPERATORS, group_named
 from controlui.errors import Conflict, NotFound
 
 LINK_LIFETIME = dt.timedelta(hours=24)
@@ -38,14 +37,17 @@ def create_user(*, username: str, group: str = OPERATORS) -> User:
             user = User(username=username)
             user.set_unusable_password()
             user.save()
-            user.groups.add(Group.objects.get_or_create(name=group)[0])
+            user.groups.add(group_named(group))
     except IntegrityError as error:
         raise Conflict(f"There is a person named {username} already.", code="name_in_use") from error
     return user
 
 
-def create_agent(*, name: str, owner: User | None = None, webhook_url: str = "") -> Agent:
-    """An agent. Raises InvalidInput for a bad name, Conflict for one in use."""
+def create_agent(*, name: str, owner: User | None = None, webhook_url: str = "", is_open: bool = False) -> Agent:
+    """An agent. `is_open`: everybody may start conversations with it.
+
+    Raises InvalidInput for a bad name, Conflict for one in use.
+    """
     name = name.strip()
     if not 1 <= len(name) <= 100 or not name.isprintable():
         raise invalid("name", "length", "An agent's name has 1 to 100 printable characters.", limit=100)
@@ -53,9 +55,18 @@ def create_agent(*, name: str, owner: User | None = None, webhook_url: str = "")
     secret = new_signing_secret() if webhook_url else ""
     try:
         with transaction.atomic():
-            return Agent.objects.create(name=name, owner=owner, webhook_url=webhook_url, webhook_secret=secret)
+            return Agent.objects.create(
+                name=name, owner=owner, webhook_url=webhook_url, webhook_secret=secret, is_open=is_open
+            )
     except IntegrityError as error:
         raise Conflict(f"There is an agent named {name} already.", code="name_in_use") from error
+
+
+def set_open(*, agent: Agent, is_open: bool) -> Agent:
+    """Lets everybody start conversations with the agent, or only its owner and admins from now on."""
+    agent.is_open = is_open
+    agent.save(update_fields=["is_open"])
+    return agent
 
 
 def set_webhook(*, agent: Agent, url: str | None = None, new_secret: bool = False) -> tuple[Agent, bool]:

@@ -15,7 +15,8 @@ from django.db.models import Model
 
 from controlui.chat.models import Conversation, Stream
 
-COUNTERS = ("seq", "generation", "active_at", "event_count", "event_head")
+COUNTERS = ("seq", "generation", "event_count", "event_head", "active_at", "stamped_at")
+TIMES = COUNTERS[-2:]
 NAMES = [field.attname for field in Conversation._meta.concrete_fields]
 
 
@@ -80,7 +81,7 @@ def lock_conversation(conversation: Conversation) -> Conversation:
         raise Conversation.DoesNotExist
     values = {name: getattr(conversation, name) for name in NAMES}
     values |= zip(COUNTERS, rows[0], strict=True)
-    values["active_at"] = as_moment(values["active_at"])
+    values |= {name: as_moment(values[name]) for name in TIMES}
     locked = Conversation.from_db(connection.alias, NAMES, [values[name] for name in NAMES])
     if Conversation.agent.is_cached(conversation):
         locked.agent = conversation.agent
@@ -94,8 +95,8 @@ def as_moment(value: dt.datetime) -> dt.datetime:
 
 def write_counters(conversation: Conversation) -> None:
     """Writes the counters of a locked conversation."""
-    values = [getattr(conversation, name) for name in COUNTERS]
-    values[2] = moment(conversation.active_at)
+    values = [getattr(conversation, name) for name in COUNTERS[: -len(TIMES)]]
+    values += [moment(getattr(conversation, name)) for name in TIMES]
     sets = ", ".join(f"{name} = %s" for name in COUNTERS)
     execute(f"UPDATE chat_conversation SET {sets} WHERE id = %s", [*values, conversation.pk])  # noqa: S608
 

@@ -11,6 +11,8 @@ from django.http import HttpRequest
 from django.utils.safestring import SafeString, mark_safe
 
 from controlui.chat.ids import new_uid
+from controlui.chat.models import User
+from controlui.chat.scopes import scopes_of
 from controlui.pages import prose
 
 register = template.Library()
@@ -70,3 +72,9 @@ def epoch_ms(moment: dt.datetime | None) -> str:
 def own_address(request: HttpRequest | Any) -> str:
     """Where the person is now, to come back to."""
     return str(request.get_full_path()) if isinstance(request, HttpRequest) else "/"
+
+
+@register.filter
+def may(user: User, scope: str) -> bool:
+    """Whether the person has a scope: links to pages that would refuse them are not drawn."""
+    return scope in scopes_of(user)

@@ -24,9 +24,8 @@ QUESTION = {"id": "q", "header": "Hush", "question": SECRET, "options": [{"label
 
 @pytest.fixture
 def cast(ana: User, ben: User, vic: User, sam: User, conversation: Conversation) -> dict[str, Any]:
-    """Everybody; pat takes part in the conversation, and is in no group."""
+    """Everybody; pat, a guest, takes part in the conversation."""
     pat = create_user(username="pat", group="guests")
-    pat.groups.clear()
     Membership.objects.create(conversation=conversation, user=pat)
     return {"ana": ana, "ben": ben, "vic": vic, "pat": pat, "sam": sam, "nobody": AnonymousUser()}
 

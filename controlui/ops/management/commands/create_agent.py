@@ -23,12 +23,13 @@ class Command(OpsCommand):
         parser.add_argument(
             "--webhook", default="", help="an http(s) address that gets what people send, instead of an inbox"
         )
+        parser.add_argument("--open", action="store_true", help="let everybody start conversations with it, guests too")
 
-    def handle(self, *, name: str, owner: str | None, webhook: str, **_options: Any) -> None:
+    def handle(self, *, name: str, owner: str | None, webhook: str, **options: Any) -> None:
         """Both or nothing: an agent without a token could not be made again."""
         user = find_user(owner, "--owner") if owner is not None else None
         with transaction.atomic():
-            agent = create_agent(name=name, owner=user, webhook_url=webhook)
+            agent = create_agent(name=name, owner=user, webhook_url=webhook, is_open=options["open"])
             token = create_token(agent=agent)
         if webhook:
             self.stdout.write(f"Created the agent {agent.name}. Its webhook's signing secret, shown only now:")
