@@ -275,8 +275,10 @@ def everything(user: User, conversation: Conversation) -> dict[str, str]:
 
 
 @pytest.fixture
-def listening() -> Iterator[Callable[[User, Conversation], Callable[[], list[Any]]]]:
+def listening(settings: Any) -> Iterator[Callable[[User, Conversation], Callable[[], list[Any]]]]:
     """Joins everything that a page of this person may hear; what was heard since is what the result gives."""
+    # Of this layer one can say at once that nothing has come.
+    settings.CHANNEL_LAYERS = {"default": {"BACKEND": "channels.layers.InMemoryChannelLayer"}}
     layer = get_channel_layer()
 
     def listen(user: User, conversation: Conversation) -> Callable[[], list[Any]]:
