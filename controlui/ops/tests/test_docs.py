@@ -47,7 +47,7 @@ def test_the_first_screen_stays_short() -> None:
 
 def test_what_is_not_built_is_said() -> None:
     missing = README.partition("## Not yet")[2].partition("\n## ")[0]
-    for word in ("TUI", "chat channels", "touch cards", "guests", "secrets", "MCP"):
+    for word in ("TUI", "chat channels", "touch cards", "invitations", "secrets", "MCP"):
         assert word in missing
 
 
