@@ -9,27 +9,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
+from questions.schema import Answerable
+
 TITLE_BYTES = 512
 
 
-class Asked(Protocol):
+class Asked(Answerable, Protocol):
     """What is needed to know of a question."""
-
-    @property
-    def key(self) -> str:
-        """Its id in the answers."""
 
     @property
     def text(self) -> str:
         """The question in full."""
-
-    @property
-    def labels(self) -> list[str]:
-        """The authored labels, in order."""
-
-    @property
-    def multi_select(self) -> bool:
-        """Whether several values are taken."""
 
 
 def title(text: str) -> str:

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from questions import replies
 from questions.schema import fold_label, in_order, is_blank
 
 PARTS = re.compile(r"[,;\n，；、]")
@@ -19,31 +20,16 @@ SEPARATOR = re.compile(r"[:=\-：]")
 NUMBERED = re.compile(r"(\d{1,2})[.)]\s+(.+)")
 # "14:30" names no question.
 TIME = re.compile(r"\d{1,2}:\d{2}(?!\d)")
-RECOMMENDED = re.compile(r"(.+\S)\s*[(（][^()（）]*[)）]")
+# The mark that model guidance asks for (seed). Any other words in brackets tell one choice from another.
+RECOMMENDED = re.compile(r"(.*\S)\s*[(（](?:recommended|推荐)[)）]", re.IGNORECASE)
 
 
-class Asked(Protocol):
-    """What is needed to know of a question."""
-
-    @property
-    def key(self) -> str:
-        """Its id in the answers."""
+class Asked(replies.Asked, Protocol):
+    """What is needed to know of a question: what a message quotes, and its short name."""
 
     @property
     def full_header(self) -> str:
-        """Its short name."""
-
-    @property
-    def text(self) -> str:
-        """The question in full."""
-
-    @property
-    def labels(self) -> list[str]:
-        """The authored labels, in order."""
-
-    @property
-    def multi_select(self) -> bool:
-        """Whether several values are taken."""
+        """Its header, uncut."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,11 +125,12 @@ def values_of(question: Asked, text: str) -> list[str]:
 
 def option(question: Asked, text: str) -> str | None:
     """The label that a text means: by its number, its words, or its words without a closing "(Recommended)"."""
-    number = number_in(text, len(question.labels))
     folded = fold_label(text)
     for label in question.labels:
         if fold_label(label) == folded:
             return label
+    # After the labels: one that is a number means itself.
+    number = number_in(text, len(question.labels))
     if number is not None:
         return question.labels[number]
     marked = [(label, mark[1]) for label in question.labels if (mark := RECOMMENDED.fullmatch(label))]

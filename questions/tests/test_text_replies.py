@@ -28,6 +28,7 @@ CITY = Asked("destination", ["Lisbon", "Paris"], full_header="City", text="Where
 BUDGET = Asked("budget", ["1000", "2000"], full_header="Budget - all in", text="How much?")
 Q1, Q2 = Asked("q1", ["alpha", "omega"]), Asked("q2", ["beta", "real"])
 DIGITS = Asked("digits", ["3", "2", "1"])
+DELETE = Asked("delete", ["Delete (dry run)", "Keep（推荐）"])
 
 
 @pytest.mark.parametrize(
@@ -47,6 +48,8 @@ DIGITS = Asked("digits", ["3", "2", "1"])
         (TARGET, "neither, wait", ["neither, wait"]),
         (TARGET, "target: production", ["target: production"]),
         (TARGET, "two\nlines", ["two\nlines"]),
+        (DELETE, "delete", ["delete"]),  # what stands in brackets makes another choice of it
+        (DELETE, "keep", ["Keep（推荐）"]),
         (DIGITS, "1", ["1"]),  # a label that is a number means itself
         (EXTRAS, "1,2", ["Staging", "Production"]),  # G5
         (EXTRAS, "2; 1 ; custom", ["Staging", "Production", "custom"]),
